@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { attentionModel, type BlockShape, type BlockWeights } from "./onnx-model.ts";
+
+/** What is used of onnxruntime-node, whose own types are there only once it is installed. */
+interface OnnxRuntime {
+  readonly InferenceSession: {
+    create(model: Uint8Array, options: Readonly<Record<string, unknown>>): Promise<OrtSession>;
+  };
+  readonly Tensor: new (type: "float32", data: Float32Array, dims: readonly number[]) => object;
+}
+
+interface OrtSession {
+  run(feeds: Readonly<Record<string, object>>): Promise<Record<string, { data: Float32Array }>>;
+  release(): Promise<void>;
+}
+
+export interface OrtBlockOptions extends BlockShape {
+  /** Threads within an operation; operations run one after another. */
+  readonly threads: number;
+  /** [tokens, width]; Gaussian by default, as the weights. */
+  readonly input?: Float32Array;
+  readonly weights?: BlockWeights;
+}
+
+export interface OrtBlock {
+  /** [heads, tokens, width / heads], row-major. */
+  run(): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+const FOLDER = fileURLToPath(new URL("../onnxruntime/", import.meta.url));
+
+/** The attention block on onnxruntime's CPU provider, in f32, ready to run. */
+export async function createOrtBlock(options: OrtBlockOptions): Promise<OrtBlock> {
+  const { tokens, width, heads, threads } = options;
+  const { InferenceSession, Tensor } = onnxRuntime();
+  const weights = options.weights ?? {
+    query: gaussian(width * width, 1),
+    key: gaussian(width * width, 2),
+    value: gaussian(width * width, 3),
+  };
+  const session = await InferenceSession.create(attentionModel({ tokens, width, heads }, weights), {
+    executionProviders: ["cpu"],
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+  });
+  const x = new Tensor("float32", options.input ?? gaussian(tokens * width, 0), [tokens, width]);
+  return {
+    async run() {
+      const { y } = await session.run({ x });
+      return y.data;
+    },
+    close: () => session.release(),
+  };
+}
+
+/** onnxruntime-node, installed into its own folder the first time that it is asked for. */
+function onnxRuntime(): OnnxRuntime {
+  if (!existsSync(`${FOLDER}node_modules/onnxruntime-node`)) {
+    console.log("installing onnxruntime-node into bench/onnxruntime ...");
+    const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
+      cwd: FOLDER,
+      stdio: "inherit",
+    });
+    if (status !== 0) throw new Error(`npm ci in bench/onnxruntime ended with ${status}`);
+  }
+  return createRequire(`${FOLDER}package.json`)("onnxruntime-node") as OnnxRuntime;
+}
+
+/** Standard deviation 0.25, from a seed: Box-Muller over a small congruential generator. */
+function gaussian(length: number, seed: number): Float32Array {
+  let state = (seed * 2654435761 + 12345) >>> 0;
+  const uniform = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return Float32Array.from(
+    { length },
+    () => 0.25 * Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()),
+  );
+}
