@@ -42,6 +42,8 @@ export interface Buffer {
   /** First and last step (index in `steps`) that touch it; -1 and steps.length: before and after the run. */
   readonly firstStep: number;
   readonly lastStep: number;
+  /** Kernels read parts that nothing writes: zero-filled when it comes to life (`assumed`, F2.8). */
+  readonly zeroFilled?: true;
 }
 
 export type Step = ComputeStep | ExchangeStep | RepeatStep;
