@@ -60,7 +60,7 @@ export function rectangleSpans(move: RectangleMove): readonly Span[] {
     alongCols * rows >= alongRows * cols
       ? runsAlong(sourceRows, destinationRows, sourceCols, destinationCols)
       : runsAlong(sourceCols, destinationCols, sourceRows, destinationRows);
-  return joined(bySource(runs), BYTES_PER_ELEMENT[move.dtype]);
+  return joined(runs, BYTES_PER_ELEMENT[move.dtype]);
 }
 
 function rowTable(
@@ -89,93 +89,91 @@ function colTable(
 function neighbours(source: Float64Array, destination: Float64Array): number {
   let count = 0;
   for (let i = 1; i < source.length; i++) {
-    if (source[i] - source[i - 1] === 1 && destination[i] - destination[i - 1] === 1) count++;
+    if (isNeighbour(source, destination, i)) count++;
   }
   return count;
 }
 
-/** Runs in elements, field by field. */
-interface Runs {
-  readonly sources: number[];
-  readonly destinations: number[];
-  readonly lengths: number[];
+function isNeighbour(source: Float64Array, destination: Float64Array, i: number): boolean {
+  return source[i] - source[i - 1] === 1 && destination[i] - destination[i - 1] === 1;
 }
 
-/** The runs of each line of the rectangle, in lines along the inner axis. */
+/** Runs in elements, field by field. */
+interface Runs {
+  readonly sources: Float64Array;
+  readonly destinations: Float64Array;
+  readonly lengths: Float64Array;
+}
+
+/** The runs of each line of the rectangle, in lines along the inner axis: all lines break at the same places. */
 function runsAlong(
   outerSource: Float64Array,
   outerDestination: Float64Array,
   innerSource: Float64Array,
   innerDestination: Float64Array,
 ): Runs {
-  const runs: Runs = { sources: [], destinations: [], lengths: [] };
-  const { sources, destinations, lengths } = runs;
-  const inner = innerSource.length;
-  for (let o = 0; o < outerSource.length; o++) {
-    for (let first = 0; first < inner;) {
-      let end = first + 1;
-      while (
-        end < inner &&
-        innerSource[end] - innerSource[end - 1] === 1 &&
-        innerDestination[end] - innerDestination[end - 1] === 1
-      ) {
-        end++;
-      }
-      sources.push(outerSource[o] + innerSource[first]);
-      destinations.push(outerDestination[o] + innerDestination[first]);
-      lengths.push(end - first);
-      first = end;
+  const starts = [0];
+  for (let i = 1; i < innerSource.length; i++) {
+    if (!isNeighbour(innerSource, innerDestination, i)) starts.push(i);
+  }
+  const ends = [...starts.slice(1), innerSource.length];
+  const count = outerSource.length * starts.length;
+  const sources = new Float64Array(count);
+  const destinations = new Float64Array(count);
+  const lengths = new Float64Array(count);
+  let at = 0;
+  for (let outer = 0; outer < outerSource.length; outer++) {
+    for (let run = 0; run < starts.length; run++, at++) {
+      sources[at] = outerSource[outer] + innerSource[starts[run]];
+      destinations[at] = outerDestination[outer] + innerDestination[starts[run]];
+      lengths[at] = ends[run] - starts[run];
     }
   }
-  return runs;
+  return { sources, destinations, lengths };
 }
 
-/** The runs by rising source. */
-function bySource(runs: Runs): Runs {
-  const { sources, destinations, lengths } = runs;
-  if (isRising(sources)) return runs;
-  // A typed array sorts by value, without a comparison function: several times faster. So each source and
-  // its index go into one exact number.
+/** The indices of `sources` by rising source, no two being equal. */
+function bySource(sources: Float64Array): Float64Array {
   const count = sources.length;
   const keys = new Float64Array(count);
+  if (isRising(sources)) {
+    for (let i = 0; i < count; i++) keys[i] = i;
+    return keys;
+  }
+  // A typed array sorts by value, without a comparison function: several times faster. So each source and
+  // its index go into one exact number.
   for (let i = 0; i < count; i++) keys[i] = sources[i] * count + i;
   keys.sort();
   if (keys[count - 1] > Number.MAX_SAFE_INTEGER) {
     throw new InternalError("a rectangle of more runs than can be sorted", { runs: count });
   }
-  const index = (key: number): number => key % count;
-  return {
-    sources: Array.from(keys, (key) => sources[index(key)]),
-    destinations: Array.from(keys, (key) => destinations[index(key)]),
-    lengths: Array.from(keys, (key) => lengths[index(key)]),
-  };
+  for (let i = 0; i < count; i++) keys[i] %= count;
+  return keys;
 }
 
-function isRising(values: readonly number[]): boolean {
+function isRising(values: Float64Array): boolean {
   for (let i = 1; i < values.length; i++) if (values[i] < values[i - 1]) return false;
   return true;
 }
 
 /** Runs as spans; a run that goes on where the one before it ends, on both sides, joins it. */
 function joined({ sources, destinations, lengths }: Runs, bytesPerElement: number): Span[] {
+  const order = bySource(sources);
   const spans: Span[] = [];
-  for (let first = 0; first < sources.length;) {
-    let length = lengths[first];
-    let end = first + 1;
-    while (
-      end < sources.length &&
-      sources[end] === sources[first] + length &&
-      destinations[end] === destinations[first] + length
-    ) {
-      length += lengths[end];
-      end++;
+  for (let i = 0; i < order.length;) {
+    const source = sources[order[i]];
+    const destination = destinations[order[i]];
+    let length = lengths[order[i]];
+    for (i++; i < order.length; i++) {
+      const next = order[i];
+      if (sources[next] !== source + length || destinations[next] !== destination + length) break;
+      length += lengths[next];
     }
     spans.push({
-      sourceByte: sources[first] * bytesPerElement,
-      destinationByte: destinations[first] * bytesPerElement,
+      sourceByte: source * bytesPerElement,
+      destinationByte: destination * bytesPerElement,
       bytes: length * bytesPerElement,
     });
-    first = end;
   }
   return spans;
 }
