@@ -26,13 +26,57 @@ export interface TargetMemory {
   readonly interleavedElementBytes: number;
   /** The host cannot fill bytes from here on. */
   readonly lastLoadable: number;
+  /** Code lies below this address. */
+  readonly codeLimit: number;
+  /** Bytes that the supervisor may fetch beyond the instruction it runs. */
+  readonly fetchLookAhead: number;
+  /** Bytes reserved for exchanging with the host, half-open. */
+  readonly exchangeWindow: { readonly start: number; readonly end: number };
+  /** Bytes of the program's own state: headroom and worker stacks, half-open. */
+  readonly runtimeState: { readonly start: number; readonly end: number };
+  readonly bytesPerLoad: { readonly standard: number; readonly interleaved: number };
+  readonly alignment: TargetAlignment;
+  /** Readable bytes that must follow a GEMM's left operand, by dtype: its loop loads ahead. */
+  readonly leftSlack: { readonly f16: number; readonly f32: number };
 }
 
+/** Bytes that addresses must be multiples of. */
+export interface TargetAlignment {
+  readonly gemmOperand: number;
+  readonly attentionOperand: number;
+  readonly copy: number;
+  readonly exchange: number;
+  readonly wideExchange: number;
+  /** Recorded counters and the instructions of an exchange. */
+  readonly row: number;
+}
+
+/** The fabric. Times are events: cycles from a phase's release (F4.4). */
 export interface TargetExchange {
   readonly bytesPerCycle: number;
   readonly maxTransferWords: number;
   /** Tiles in a row of the floor plan: physical number = row * this + place. */
   readonly tilesPerRow: number;
+  readonly rows: number;
+  /** From a route's source selection (its time to mux) to the first word in the receiver's memory. */
+  readonly receiveLatency: number;
+  /** The same for each row of the floor plan that the receiver lies down. */
+  readonly receiveLatencyPerRow: number;
+  /** From the last word written to the receiver's last event. */
+  readonly receiveTail: number;
+  /** A sender's last event is no earlier than this after the transfer's origin. */
+  readonly minSenderEvents: number;
+  /** A tile's only receive of a phase, one transfer to it alone: fixed places in its row. */
+  readonly singleReceive: {
+    /** The send starts at this less the time to mux. */
+    readonly send: number;
+    /** The first word is written at this, more for each row of the floor plan. */
+    readonly write: number;
+  };
+  /** A transfer of this many words is written a cycle early, and its last event stays. */
+  readonly earlyWriteWords: number;
+  /** 64-bit transfers: fewest items of 8 bytes; gap of its format and pointer controls. */
+  readonly wide: { readonly minItems: number; readonly formatDelay: number };
 }
 
 /** Cycles that belong to the machine and to no kernel (F4.8, F5.1). */

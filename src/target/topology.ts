@@ -1,0 +1,43 @@
+import { tileId, type TileId } from "../base/units.ts";
+import type { Target } from "./target.ts";
+
+/**
+ * Logical tiles walk the chip pair by pair, down one column of rows and up the next; physical numbers
+ * count along the rows. For pair P = logical div 2: block B = P div rows, row R = P mod rows, counted
+ * backwards when B is odd; physical = tilesPerRow*R + 4*(B div 2) + B mod 2 + 2*(logical mod 2).
+ *
+ * @see IS crates/ipu-target/src/topology.rs; test/golden/topology.json
+ */
+export function physicalOf(target: Target, tile: TileId): number {
+  const { rows, tilesPerRow } = target.exchange;
+  const pair = tile >> 1;
+  const block = Math.floor(pair / rows);
+  const down = pair % rows;
+  const row = block & 1 ? rows - 1 - down : down;
+  return row * tilesPerRow + (block >> 1) * 4 + (block & 1) + 2 * (tile & 1);
+}
+
+/** The logical tile at a physical place: the inverse of `physicalOf`. */
+export function logicalOf(target: Target, physical: number): TileId {
+  const { rows, tilesPerRow } = target.exchange;
+  const row = Math.floor(physical / tilesPerRow);
+  const place = physical % tilesPerRow;
+  const block = (place >> 2) * 2 + (place & 1);
+  const down = block & 1 ? rows - 1 - row : row;
+  return tileId((block * rows + down) * 2 + ((place >> 1) & 1));
+}
+
+/** The tile that shares a bus with this one, and lends it its lane for 64-bit transfers. */
+export function partnerOf(tile: TileId): TileId {
+  return tileId(tile ^ 1);
+}
+
+/** Whether the tile is the first of its pair. */
+export function isPrimary(tile: TileId): boolean {
+  return (tile & 1) === 0;
+}
+
+/** `physicalOf` of every logical tile. */
+export function physicalTiles(target: Target): Uint16Array {
+  return Uint16Array.from({ length: target.tiles }, (_, tile) => physicalOf(target, tileId(tile)));
+}
