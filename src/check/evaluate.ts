@@ -66,8 +66,8 @@ const GELU_SCALE: number = f16ToF32(0x3a62);
  * needs and no more, on head h that head's columns of the projections. Dtypes and casts change nothing.
  *
  * @param inputs By name: row-major f16 bits or f32.
- * @throws SimError `PROGRAM_INVALID` for a value that nothing makes, `SHAPE_MISMATCH` for inputs missing or of another
- * size and for operands that do not fit, `BAD_USAGE` for a head or row that is not there.
+ * @throws SimError `PROGRAM_INVALID`, `SHAPE_MISMATCH`, `DTYPE_MISMATCH` for a program that means nothing, `SHAPE_MISMATCH` for
+ * an input that is missing or of another size, `BAD_USAGE` for a head or row that is not there.
  */
 export function evaluate(
   program: Program,
@@ -132,7 +132,7 @@ function demandInputs(
       mark(demandOf(demands, operation.right), undefined, columns);
       return;
     case "split-heads": {
-      const split = headSplit(operation.heads, valueNamed(values, operation.output));
+      const split = headSplit(valueNamed(values, operation.output));
       const input = demandOf(demands, operation.input);
       for (const row of rows) {
         const { row: inputRow, firstColumn } = split(row);
@@ -180,7 +180,7 @@ function compute(
     case "gemm":
       return gemm(operation, rows, columns, parts, rounding);
     case "split-heads": {
-      const split = headSplit(operation.heads, output);
+      const split = headSplit(output);
       return splitHeads(partOf(parts, operation.input), rows, columns, split);
     }
     case "attention": {
@@ -245,16 +245,11 @@ function addTo(sum: Float64Array, more: Float64Array): void {
 /** Where a row of split heads comes from: the input's row, and the first of its columns. */
 type HeadSplit = (row: number) => { readonly row: number; readonly firstColumn: number };
 
-function headSplit(heads: number, { shape, columns: headSize }: Value): HeadSplit {
-  const tokens = shape[1];
-  return (row) => {
-    const stream = Math.floor(row / tokens);
-    const batch = Math.floor(stream / heads);
-    return {
-      row: batch * tokens + (row % tokens),
-      firstColumn: (stream % heads) * headSize,
-    };
-  };
+function headSplit({ shape: [, tokens, headSize] }: Value): HeadSplit {
+  return (row) => ({
+    row: row % tokens,
+    firstColumn: Math.floor(row / tokens) * headSize,
+  });
 }
 
 function splitHeads(input: Part, rows: Int32Array, columns: Int32Array, split: HeadSplit): Part {

@@ -4,7 +4,7 @@ import type { GemmOperation, Operation, Program, ProgramInput } from "../../src/
 export const GRID = { m: 1, n: 1, k: 1 } as const;
 
 export function program(
-  inputs: readonly Omit<ProgramInput, "dtype" | "role">[],
+  inputs: readonly (Pick<ProgramInput, "name" | "shape"> & Partial<ProgramInput>)[],
   operations: readonly Operation[],
   ...outputs: readonly string[]
 ): Program {
@@ -13,7 +13,7 @@ export function program(
     version: 1,
     name: "test",
     tiles: 1,
-    inputs: inputs.map((input) => ({ ...input, role: "input", dtype: "f16" })),
+    inputs: inputs.map((input) => ({ role: "input", dtype: "f16", ...input })),
     operations,
     outputs,
   };
