@@ -1,0 +1,152 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { SimError } from "../base/errors.ts";
+import { toF16 } from "../numerics/f16.ts";
+import { gaussian } from "../numerics/random.ts";
+import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
+import { checkTensor, type HostTensor } from "../sim/host-io.ts";
+import type { Binding } from "../sim/schedule.ts";
+
+export interface DataOptions {
+  readonly data: string;
+  readonly seed: number;
+  readonly input?: readonly string[] | undefined;
+  readonly weights?: readonly string[] | undefined;
+}
+
+/** Standard deviation of the data made here; the compiler's smoke tests use the same. */
+const DEVIATION = 0.25;
+
+/**
+ * A tensor for each input: from the file that names it, else made from the seed.
+ *
+ * @throws SimError `BAD_USAGE`, `FILE_UNREADABLE`, `FILE_MALFORMED`, `SHAPE_MISMATCH`, `DTYPE_MISMATCH`
+ */
+export function loadInputs(
+  bindings: readonly Binding[],
+  options: DataOptions,
+): Map<string, HostTensor> {
+  const files = filesByName(bindings, options);
+  return new Map(
+    bindings.map((binding, index) => {
+      const file = files.get(binding.name);
+      const tensor = file === undefined ? made(binding, index, options) : fromFile(binding, file);
+      checkTensor(binding, tensor);
+      return [binding.name, tensor];
+    }),
+  );
+}
+
+function filesByName(
+  bindings: readonly Binding[],
+  { input = [], weights = [] }: DataOptions,
+): Map<string, string> {
+  const files = new Map<string, string>();
+  const names = bindings.map(({ name }) => name);
+  const add = (name: string, file: string, option: string): void => {
+    if (!names.includes(name)) {
+      throw new SimError("BAD_USAGE", {
+        what: `--${option} names ${name}, which the schedule does not read`,
+        where: { option, tensor: name },
+        fix: `Name one of: ${names.join(", ")}`,
+      });
+    }
+    if (files.has(name)) {
+      throw new SimError("BAD_USAGE", {
+        what: `two files are given for ${name}`,
+        where: { option, tensor: name },
+        fix: "Give one",
+      });
+    }
+    files.set(name, file);
+  };
+  for (const entry of input) {
+    const [name, file] = splitName(entry);
+    const inputs = bindings.filter(({ role }) => role === "input");
+    if (name === null && inputs.length !== 1) {
+      throw new SimError("BAD_USAGE", {
+        what: `--input ${file} could be any of ${inputs.length} inputs`,
+        where: { option: "input" },
+        fix: `Say which: NAME=${file} with NAME one of ${inputs.map((one) => one.name).join(", ")}`,
+      });
+    }
+    add(name ?? inputs[0].name, file, "input");
+  }
+  for (const entry of weights) {
+    const [name, file] = splitName(entry);
+    if (name !== null) {
+      add(name, file, "weights");
+      continue;
+    }
+    if (!isFolder(file)) {
+      throw new SimError("BAD_USAGE", {
+        what: `--weights ${file} is no folder`,
+        where: { option: "weights" },
+        fix: "Give a folder of NAME.npy files, or NAME=FILE",
+      });
+    }
+    for (const { name: weight, role } of bindings) {
+      if (role === "weight") add(weight, join(file, `${weight}.npy`), "weights");
+    }
+  }
+  return files;
+}
+
+function splitName(entry: string): readonly [string | null, string] {
+  const at = entry.indexOf("=");
+  return at < 0 ? [null, entry] : [entry.slice(0, at), entry.slice(at + 1)];
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function made({ shape, dtype, role }: Binding, index: number, options: DataOptions): HostTensor {
+  const elements = shape.reduce((product, extent) => product * extent, 1);
+  if (options.data === "constant") {
+    // The compiler's benchmark: ones, and weights that average them (F0.3).
+    const value = role === "weight" ? 1 / (shape.at(-2) ?? 1) : 1;
+    return dtype === "f16"
+      ? { shape, dtype, data: new Uint16Array(elements).fill(toF16(value)) }
+      : { shape, dtype, data: new Float32Array(elements).fill(value) };
+  }
+  // Each tensor has a stream of its own.
+  const values = gaussian(options.seed + index, elements, DEVIATION);
+  return dtype === "f16"
+    ? { shape, dtype, data: Uint16Array.from(values, (value) => toF16(value)) }
+    : { shape, dtype, data: Float32Array.from(values) };
+}
+
+/** A file's array as the binding's dtype; wider floats are rounded to nearest even. */
+function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
+  const array = readNpy(file);
+  const isShape =
+    array.shape.length === shape.length && array.shape.every((extent, i) => extent === shape[i]);
+  if (!isShape) {
+    throw new SimError("SHAPE_MISMATCH", {
+      what: `${name} has shape [${shape.join(", ")}], ${file} holds [${array.shape.join(", ")}]`,
+      where: { tensor: name, file, shape: [...array.shape] },
+      fix: "Reshape the array, or run a program of that shape",
+    });
+  }
+  if (array.dtype === dtype) return { shape, dtype, data: array.data } as HostTensor;
+  if (dtype === "f16" && array.dtype !== "f16") {
+    return { shape, dtype, data: Uint16Array.from(array.data, (value) => toF16(value)) };
+  }
+  if (dtype === "f32" && array.dtype === "f64") {
+    return { shape, dtype, data: Float32Array.from(array.data) };
+  }
+  throw new SimError("DTYPE_MISMATCH", {
+    what: `${name} is ${dtype}, ${file} holds ${array.dtype}`,
+    where: { tensor: name, file, dtype: array.dtype },
+    fix: `Save the array as ${dtype}`,
+  });
+}
+
+/** Writes outputs: one to the file itself, several to NAME.npy in a folder. */
+export function saveOutputs(outputs: ReadonlyMap<string, HostTensor>, path: string): void {
+  const single = outputs.size === 1 && !isFolder(path);
+  for (const [name, { shape, dtype, data }] of outputs) {
+    writeNpy(single ? path : join(path, `${name}.npy`), { shape, dtype, data } as NpyArray);
+  }
+}

@@ -1,0 +1,100 @@
+import type { AccuracyReport } from "../check/accuracy.ts";
+import type { Finding } from "../base/errors.ts";
+import type { RunReport } from "../report/run-report.ts";
+import { percent, table } from "./table.ts";
+
+/** A run report as text for people. */
+export function printReport(report: RunReport, clockHz: number): string {
+  const { cycles, accuracy, findings, outputs, wall } = report;
+  const sections = [heading(report)];
+  for (const { name, shape, dtype, sha256 } of outputs) {
+    sections.push(`output ${name} [${shape.join(", ")}] ${dtype}, sha256 ${sha256.slice(0, 16)}`);
+  }
+  if (accuracy) sections.push(accuracy.map(printAccuracy).join("\n"));
+  sections.push(
+    "kernels, cycles of one call\n" +
+      table(
+        ["operation", "kernel", "calls", "cycles", "measured", "error", "origin"],
+        cycles.kernels.map((row) => [
+          row.operation,
+          kernelName(row),
+          row.calls,
+          row.cycles,
+          row.recorded,
+          percent(row.errorPercent),
+          row.origin,
+        ]),
+      ),
+  );
+  if (cycles.phases.length > 0) {
+    sections.push(
+      "exchange phases, event cycles\n" +
+        table(
+          ["phase", "operation", "transfers", "cycles", "measured", "error", "lower bound"],
+          cycles.phases.map((row) => [
+            String(row.phase),
+            row.operation,
+            row.transfers,
+            row.eventCycles,
+            row.recorded,
+            percent(row.errorPercent),
+            row.lowerBound,
+          ]),
+        ),
+    );
+  }
+  sections.push(printCycles(report, clockHz));
+  if (report.assumed.length > 0) {
+    sections.push(`assumed, since the chip's way is not known: ${report.assumed.join(", ")}`);
+  }
+  if (findings.length > 0) sections.push(findings.map(printFinding).join("\n"));
+  const ms = (value: number): string => `${value.toFixed(0)} ms`;
+  sections.push(
+    `wall: plan ${ms(wall.planMs)}, run ${ms(wall.runMs)}, check ${ms(wall.checkMs)}`,
+  );
+  return `${sections.join("\n\n")}\n`;
+}
+
+function heading(report: RunReport): string {
+  const { backend, rounding } = report;
+  const how = backend
+    ? `${backend.name} (${backend.description}), rounding ${rounding}`
+    : "cycles only";
+  return `tilesim ${report.tilesim}: ${report.program} on ${report.tiles} tiles of ${report.target}, ${how}`;
+}
+
+function kernelName(row: RunReport["cycles"]["kernels"][number]): string {
+  const bytes = row.bytes === null ? "" : ` ${row.bytes} B`;
+  return `${row.kernel}${bytes}${row.invocations > 1 ? ` x ${row.invocations}` : ""}`;
+}
+
+function printAccuracy(report: AccuracyReport): string {
+  const { heads, maxAbs, rms, relL2, worst, within, elements, tolerance } = report;
+  const number = (value: number): string => value.toExponential(2);
+  const where = heads === null ? `${elements} elements` : `heads ${heads.join(", ")}`;
+  const place = worst ? `, worst at [${worst.index.join(", ")}]` : "";
+  return (
+    `${report.output} against f64 (${where}): max abs ${number(maxAbs)}${place}, rms ${number(rms)}, ` +
+    `relative L2 ${number(relL2)}; ${within ? "within" : "OUTSIDE"} tolerance ${number(tolerance.max)}`
+  );
+}
+
+function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
+  const { total, recorded, errorPercent, tileCycles } = cycles;
+  const ms = (1000 * total) / clockHz;
+  const beside =
+    recorded === null ? "" : `; measured about ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
+  const share = Object.entries(tileCycles).map(([activity, sum]): [string, number, string] => [
+    activity,
+    Math.round(sum / tiles),
+    `${((100 * sum) / Math.max(1, total * tiles)).toFixed(1)} %`,
+  ]);
+  return (
+    `total ${total.toLocaleString("en-US")} cycles, ${ms.toFixed(4)} ms at ${clockHz / 1e9} GHz${beside}\n` +
+    table(["activity", "cycles a tile", "share"], share)
+  );
+}
+
+export function printFinding({ code, severity, what, fix }: Finding): string {
+  return `${severity} ${code}: ${what}. ${fix}.`;
+}

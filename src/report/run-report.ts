@@ -1,0 +1,192 @@
+import { createHash } from "node:crypto";
+import type { Finding } from "../base/errors.ts";
+import type { AccuracyReport } from "../check/accuracy.ts";
+import type { Numerics } from "../numerics/rounding.ts";
+import type { HostTensor } from "../sim/host-io.ts";
+import type { Schedule, Step } from "../sim/schedule.ts";
+import type { Timing } from "../sim/timing.ts";
+import type { Target } from "../target/target.ts";
+import { metAssumptions } from "./assumptions.ts";
+import { measuredOf } from "./measured.ts";
+
+/** What a run gave and what made it, as one JSON object: tables and pages are made from it. */
+export interface RunReport {
+  readonly tilesim: string;
+  readonly target: string;
+  readonly program: string;
+  readonly tiles: number;
+  /** Null: cycles only. */
+  readonly backend: { readonly name: string; readonly description: string } | null;
+  readonly rounding: string;
+  readonly seed: number;
+  readonly exchange: string;
+  readonly schedule: { readonly sha256: string };
+  readonly inputs: readonly { readonly name: string; readonly sha256: string }[];
+  readonly outputs: readonly OutputReport[];
+  readonly cycles: CyclesReport;
+  /** Against a recorded profile; null where the run was held against none. */
+  readonly match: null;
+  readonly ends: null;
+  /** One entry per output; null where the result was not checked. */
+  readonly accuracy: readonly AccuracyReport[] | null;
+  readonly findings: readonly Finding[];
+  /** Choices that the run made where the chip's behaviour is not known. */
+  readonly assumed: readonly string[];
+  readonly wall: { readonly planMs: number; readonly runMs: number; readonly checkMs: number };
+}
+
+export interface OutputReport {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly sha256: string;
+}
+
+export interface CyclesReport {
+  /** From the first start to the last end. */
+  readonly total: number;
+  readonly recorded: number | null;
+  readonly errorPercent: number | null;
+  /** Summed over the tiles; adds up to total * tiles. */
+  readonly tileCycles: {
+    readonly compute: number;
+    readonly copy: number;
+    readonly exchange: number;
+    readonly sync: number;
+    readonly idle: number;
+  };
+  readonly kernels: readonly KernelReport[];
+  readonly phases: readonly PhaseReport[];
+}
+
+export interface KernelReport {
+  readonly operation: string;
+  readonly kernel: string;
+  /** What tells calls of one name apart: the bytes of a copy; null elsewhere. */
+  readonly bytes: number | null;
+  readonly invocations: number;
+  /** Tiles that make the call, repeats counted each time. */
+  readonly calls: number;
+  /** One call's sample: all its invocations. */
+  readonly cycles: number;
+  /** Most frequent value measured; null where none was. */
+  readonly recorded: number | null;
+  readonly errorPercent: number | null;
+  readonly origin: string;
+}
+
+export interface PhaseReport {
+  readonly phase: number;
+  readonly operation: string;
+  readonly transfers: number;
+  readonly eventCycles: number;
+  readonly recorded: number | null;
+  readonly errorPercent: number | null;
+  /** Cycles of the busiest endpoint: no schedule of the phase is shorter. */
+  readonly lowerBound: number;
+}
+
+export interface RunFacts {
+  readonly version: string;
+  readonly target: Target;
+  readonly schedule: Schedule;
+  readonly scheduleText: string;
+  readonly timing: Timing;
+  readonly numerics: Numerics;
+  readonly backend: RunReport["backend"];
+  readonly inputs: ReadonlyMap<string, HostTensor>;
+  readonly outputs: ReadonlyMap<string, HostTensor>;
+  readonly accuracy: readonly AccuracyReport[] | null;
+  readonly findings: readonly Finding[];
+  readonly wall: RunReport["wall"];
+}
+
+export function runReport(facts: RunFacts): RunReport {
+  const { schedule, target, timing, numerics } = facts;
+  return {
+    tilesim: facts.version,
+    target: target.name,
+    program: schedule.program,
+    tiles: schedule.tiles,
+    backend: facts.backend,
+    rounding: numerics.rounding,
+    seed: numerics.seed,
+    exchange: "list",
+    schedule: { sha256: sha256(facts.scheduleText) },
+    inputs: [...facts.inputs].map(([name, { data }]) => ({ name, sha256: sha256(data) })),
+    outputs: [...facts.outputs].map(([name, { shape, dtype, data }]) => ({
+      name,
+      shape,
+      dtype,
+      sha256: sha256(data),
+    })),
+    cycles: cyclesReport(schedule, timing),
+    match: null,
+    ends: null,
+    accuracy: facts.accuracy,
+    findings: facts.findings,
+    assumed: metAssumptions(schedule, target, timing, facts.backend === null ? null : numerics),
+    wall: facts.wall,
+  };
+}
+
+function cyclesReport(schedule: Schedule, timing: Timing): CyclesReport {
+  const measured = measuredOf(schedule);
+  const rows = new Map<string, KernelReport>();
+  for (const { call, cost, samples } of timing.kernels) {
+    const bytes = "bytes" in call.spec ? call.spec.bytes : null;
+    const invocations = call.invocations.length;
+    const key = JSON.stringify([call.operation, call.kernel, bytes, invocations, cost.cycles]);
+    const recorded = measured.kernel(call.kernel, call.spec, invocations);
+    const before = rows.get(key)?.calls ?? 0;
+    rows.set(key, {
+      operation: call.operation,
+      kernel: call.kernel,
+      bytes,
+      invocations,
+      calls: before + samples,
+      cycles: cost.cycles,
+      recorded,
+      errorPercent: errorPercent(cost.cycles, recorded),
+      origin: cost.origin,
+    });
+  }
+  return {
+    total: timing.total,
+    recorded: measured.total,
+    errorPercent: errorPercent(timing.total, measured.total),
+    tileCycles: timing.ledger.totals(),
+    kernels: [...rows.values()],
+    phases: timing.phases.map(({ step, schedule: phase }, index) => {
+      const recorded = measured.phase(index);
+      return {
+        phase: index,
+        operation: step.operation,
+        transfers: step.transfers.length,
+        eventCycles: phase.eventCycles,
+        recorded,
+        errorPercent: errorPercent(phase.eventCycles, recorded),
+        lowerBound: phase.lowerBound,
+      };
+    }),
+  };
+}
+
+/** Signed: positive where the simulated value is the larger. */
+function errorPercent(simulated: number, recorded: number | null): number | null {
+  return recorded === null ? null : (100 * (simulated - recorded)) / recorded;
+}
+
+function sha256(data: Uint16Array | Float32Array | string): string {
+  const hash = createHash("sha256");
+  if (typeof data === "string") hash.update(data);
+  else hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return hash.digest("hex");
+}
+
+/** The steps of a schedule, those of repeats once. */
+export function allSteps(steps: readonly Step[]): Step[] {
+  return steps.flatMap((step) =>
+    step.kind === "repeat" ? [step, ...allSteps(step.body)] : [step],
+  );
+}

@@ -1,0 +1,159 @@
+import { assertNever } from "../base/errors.ts";
+import type { KernelCall } from "../kernels/call.ts";
+import { kernelOf } from "../kernels/registry.ts";
+import type { Cost } from "../kernels/kernel.ts";
+import { schedulePhase, type PhaseSchedule } from "../exchange/phase.ts";
+import type { Target } from "../target/target.ts";
+import { CycleLedger } from "./cycle-ledger.ts";
+import type { ExchangeStep, Schedule, Step } from "./schedule.ts";
+
+/** The cycles of a schedule on a target: nothing here depends on data or on a backend. */
+export interface Timing {
+  readonly ledger: CycleLedger;
+  /** From the first start to the last end. */
+  readonly total: number;
+  /** One entry per distinct call: what it costs, once. */
+  readonly kernels: readonly KernelTiming[];
+  /** One entry per exchange step, in order of execution. */
+  readonly phases: readonly PhaseTiming[];
+  /** When each tile's step ended, step by step: [executed step][tile]; -1 where the tile had no part. */
+  readonly ends: readonly Int32Array[];
+}
+
+export interface KernelTiming {
+  readonly call: KernelCall;
+  readonly cost: Cost;
+  /** Samples of the run: tiles that make the call, repeats counted each time. */
+  readonly samples: number;
+}
+
+export interface PhaseTiming {
+  readonly step: ExchangeStep;
+  readonly schedule: PhaseSchedule;
+  /** The phase's row is shared with another phase and patched before use (F4.8). */
+  readonly isPatched: boolean;
+  /** When the last tile arrived, and when the phase was released. */
+  readonly arrival: number;
+  readonly release: number;
+}
+
+/**
+ * Runs the clock of every tile (F5.7): a compute step adds its sample's cycles; an exchange waits for the
+ * last tile, then each tile goes on when its own part is over.
+ */
+export function timeSchedule(schedule: Schedule, target: Target): Timing {
+  const { tiles } = schedule;
+  const ledger = new CycleLedger(tiles);
+  const kernels = new Map<KernelCall, { cost: Cost; samples: number }>();
+  const phases: PhaseTiming[] = [];
+  const ends: Int32Array[] = [];
+  const shared = sharedRows(schedule.steps);
+  const scheduled = new Map<ExchangeStep, PhaseSchedule>();
+
+  const compute = (calls: readonly KernelCall[]): void => {
+    const end = new Int32Array(tiles).fill(-1);
+    for (const call of calls) {
+      let entry = kernels.get(call);
+      if (!entry) {
+        const cost = kernelOf(call.spec).cost(call.spec, call.invocations.length, target);
+        kernels.set(call, (entry = { cost, samples: 0 }));
+      }
+      entry.samples += call.tiles.length;
+      const { kind } = call.spec;
+      const activity = kind === "copy" || kind === "fill-zero" ? "copy" : "compute";
+      for (const tile of call.tiles) {
+        ledger.spend(tile, activity, entry.cost.cycles);
+        end[tile] = ledger.clock[tile];
+      }
+    }
+    ends.push(end);
+  };
+
+  const exchange = (step: ExchangeStep): void => {
+    let phase = scheduled.get(step);
+    if (!phase) {
+      phase = schedulePhase(step.transfers, target, tiles);
+      scheduled.set(step, phase);
+    }
+    const isPatched = shared.has(step);
+    const arrival = ledger.elapsed;
+    const release = arrival + barrier(target, phases.length === 0, isPatched);
+    const end = new Int32Array(tiles);
+    for (let tile = 0; tile < tiles; tile++) {
+      ledger.spend(tile, "sync", release - ledger.clock[tile]);
+      ledger.spend(tile, "exchange", phase.horizons[tile]);
+      end[tile] = ledger.clock[tile];
+    }
+    phases.push({ step, schedule: phase, isPatched, arrival, release });
+    ends.push(end);
+  };
+
+  const run = (steps: readonly Step[]): void => {
+    for (const step of steps) {
+      switch (step.kind) {
+        case "compute":
+          compute(step.calls);
+          break;
+        case "exchange":
+          exchange(step);
+          break;
+        case "repeat":
+          for (let turn = 0; turn < step.times; turn++) run(step.body);
+          break;
+        default:
+          assertNever(step);
+      }
+    }
+  };
+  run(schedule.steps);
+  ledger.settle();
+  ledger.audit();
+  return {
+    ledger,
+    total: ledger.elapsed,
+    kernels: [...kernels].map(([call, entry]) => ({ call, ...entry })),
+    phases,
+    ends,
+  };
+}
+
+function barrier({ timing }: Target, isFirst: boolean, isPatched: boolean): number {
+  if (isFirst) return timing.firstBarrier;
+  return isPatched ? timing.patchedBarrier : timing.barrier;
+}
+
+/**
+ * Exchanges whose rows are kept once and patched before each use: those that do the same transfers at the
+ * same times as another, or that a repeat runs again; addresses may differ (F4.8).
+ */
+function sharedRows(steps: readonly Step[]): Set<ExchangeStep> {
+  const shared = new Set<ExchangeStep>();
+  const firstOf = new Map<string, ExchangeStep>();
+  const visit = (items: readonly Step[], isRepeated: boolean): void => {
+    for (const step of items) {
+      if (step.kind === "repeat") visit(step.body, isRepeated || step.times > 1);
+      if (step.kind !== "exchange") continue;
+      if (isRepeated) shared.add(step);
+      const key = signature(step);
+      const first = firstOf.get(key);
+      if (!first) {
+        firstOf.set(key, step);
+        continue;
+      }
+      shared.add(first);
+      shared.add(step);
+    }
+  };
+  visit(steps, false);
+  return shared;
+}
+
+/** Who sends how many words to whom: what decides a phase's times, beside its hazards. */
+function signature({ transfers }: ExchangeStep): string {
+  return transfers
+    .map(
+      ({ source, words, width, destinations }) =>
+        `${source}:${words}:${width}:${destinations.map(({ tiles }) => tiles.join(",")).join("+")}`,
+    )
+    .join(";");
+}

@@ -1,0 +1,274 @@
+import { SimError, assertNever } from "../base/errors.ts";
+import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
+import { resolveLayout, shardBytes } from "../layouts/resolve.ts";
+import type { KernelCall } from "../kernels/call.ts";
+import type { Transfer } from "../kernels/exchange.ts";
+import type { Operand, Operands } from "../kernels/kernel.ts";
+import { kernelOf } from "../kernels/registry.ts";
+import { elementOf } from "../target/ipu21.ts";
+import type { Target } from "../target/target.ts";
+import type { Binding, Schedule, Step } from "./schedule.ts";
+import { checkSpan, hex, type TileBounds } from "./tile-memory.ts";
+
+/** Steps of a run, repeats counted each time, are at most this many: no schedule may run for ever. */
+const MOST_STEPS = 1_000_000;
+
+/**
+ * That a schedule means something on the target: kernels known and their specifications sound, every access
+ * inside its tile and aligned, operands apart where they must be, no two transfers on the same bytes.
+ * A run trusts what passed here.
+ *
+ * @throws SimError with code, place and remedy of the first fault
+ */
+export function validateSchedule(schedule: Schedule, target: Target): void {
+  const { tiles } = schedule;
+  if (schedule.target !== target.name) {
+    throw invalid(`planned for ${schedule.target}, run on ${target.name}`, {
+      target: schedule.target,
+    });
+  }
+  if (tiles < 1 || tiles > target.tiles) {
+    throw invalid(`${tiles} tiles; ${target.name} has 1 to ${target.tiles}`, { tiles });
+  }
+  const { base: baseAddress, bytes: tileBytes } = target.memory;
+  const bounds = { tiles, tileBytes, baseAddress };
+  for (const binding of [...schedule.inputs, ...schedule.outputs]) checkBinding(binding, bounds);
+  for (const buffer of schedule.buffers) {
+    for (const tile of buffer.tiles) checkSpan(bounds, tile, buffer.address, buffer.bytes, 1);
+  }
+  if (countSteps(schedule.steps) > MOST_STEPS) {
+    throw invalid(`more than ${MOST_STEPS} steps, repeats counted each time`, {});
+  }
+  const check = (steps: readonly Step[], path: string): void => {
+    steps.forEach((step, index) => {
+      const at = `${path}${index}`;
+      switch (step.kind) {
+        case "compute":
+          return checkCompute(step.calls, at, bounds, target);
+        case "exchange":
+          return checkExchange(step.transfers, at, bounds, target);
+        case "repeat":
+          return check(step.body, `${at}.`);
+        default:
+          return assertNever(step);
+      }
+    });
+  };
+  check(schedule.steps, "");
+}
+
+function countSteps(steps: readonly Step[]): number {
+  return steps.reduce(
+    (sum, step) => sum + (step.kind === "repeat" ? step.times * countSteps(step.body) : 1),
+    0,
+  );
+}
+
+function invalid(what: string, where: Readonly<Record<string, string | number>>): SimError {
+  return new SimError("SCHEDULE_INVALID", {
+    what,
+    where,
+    fix: "Plan the program again, or correct the schedule by hand",
+  });
+}
+
+function checkBinding(binding: Binding, bounds: TileBounds): void {
+  const { name, layout, shape, dtype, address, tiles } = binding;
+  const count = layout.tiling.tile_count;
+  if (count > bounds.tiles) {
+    throw invalid(`${name} lies on ${count} tiles, the schedule has ${bounds.tiles}`, {
+      tensor: name,
+    });
+  }
+  if (tiles && tiles.length !== count) {
+    throw invalid(`${name} names ${tiles.length} tiles for a layout of ${count}`, { tensor: name });
+  }
+  for (const shard of resolveLayout(layout, shape, dtype).shards) {
+    const tile = tiles?.[shard.tile] ?? (shard.tile as Binding["address"] & number);
+    checkSpan(
+      bounds,
+      tile as NonNullable<typeof tiles>[number],
+      address,
+      shardBytes(shard, dtype),
+      BYTES_PER_ELEMENT[dtype],
+    );
+  }
+}
+
+function checkCompute(
+  calls: readonly KernelCall[],
+  step: string,
+  bounds: TileBounds,
+  target: Target,
+): void {
+  const busy = new Set<number>();
+  for (const call of calls) {
+    const kernel = kernelOf(call.spec);
+    kernel.check(call.spec);
+    const operands = kernel.operands(call.spec);
+    if (call.tiles.length === 0) throw invalid(`${call.kernel} is called on no tile`, { step });
+    for (const tile of call.tiles) {
+      if (busy.has(tile)) {
+        throw invalid(`tile ${tile} has two calls in one step`, { step, tile });
+      }
+      busy.add(tile);
+    }
+    for (const { output, inputs } of call.invocations) {
+      if (inputs.length !== operands.inputs.length) {
+        throw invalid(
+          `${call.kernel} takes ${operands.inputs.length} inputs, ${inputs.length} are given`,
+          { step, kernel: call.kernel },
+        );
+      }
+      const all = [
+        { operand: operands.output, address: output as number },
+        ...operands.inputs.map((operand, index) => ({ operand, address: inputs[index] as number })),
+      ];
+      // The operands stand at the same addresses on every tile of the call: check the tiles, then one.
+      for (const tile of call.tiles) checkSpan(bounds, tile, output, 0, 1);
+      const [tile] = call.tiles;
+      for (const { operand, address } of all) {
+        checkSpan(bounds, tile, address as typeof output, operand.bytes, operand.alignment);
+        checkClass(operand, address, call, step, target);
+      }
+      checkOverlaps(operands, all, call, step, target);
+    }
+  }
+}
+
+interface PlacedOperand {
+  readonly operand: Operand;
+  readonly address: number;
+}
+
+function checkClass(
+  { memoryClass, name }: Operand,
+  address: number,
+  { kernel }: KernelCall,
+  step: string,
+  target: Target,
+): void {
+  if (memoryClass !== "interleaved" || address >= target.memory.interleavedBase) return;
+  throw new SimError("MEMORY_CLASS", {
+    what: `${kernel} loads ${name} 16 bytes at a time, ${hex(address)} is not interleaved memory`,
+    where: { step, kernel, operand: name, address },
+    fix: `Place it at ${hex(target.memory.interleavedBase)} or above, or use standard weights`,
+  });
+}
+
+function checkOverlaps(
+  operands: Operands,
+  all: readonly PlacedOperand[],
+  { kernel }: KernelCall,
+  step: string,
+  target: Target,
+): void {
+  const [output, ...inputs] = all;
+  inputs.forEach((input, index) => {
+    if (operands.outputMayAlias.includes(index) && input.address === output.address) return;
+    const overlap =
+      input.address < output.address + output.operand.bytes &&
+      output.address < input.address + input.operand.bytes;
+    if (!overlap) return;
+    throw new SimError("OPERANDS_OVERLAP", {
+      what: `${kernel} writes ${output.operand.name} at ${hex(output.address)} over ${input.operand.name} at ${hex(input.address)}`,
+      where: { step, kernel, output: output.address, input: input.address },
+      fix: "Move one of them",
+    });
+  });
+  for (const [a, b] of operands.apart) {
+    const [first, second] = [all[a + 1], all[b + 1]];
+    const shared =
+      elementOf(target, first.address) <=
+        elementOf(target, second.address + second.operand.bytes - 1) &&
+      elementOf(target, second.address) <=
+        elementOf(target, first.address + first.operand.bytes - 1);
+    if (!shared) continue;
+    throw new SimError("ELEMENT_CONFLICT", {
+      what: `${kernel} needs ${first.operand.name} at ${hex(first.address)} and ${second.operand.name} at ${hex(second.address)} in different memory elements`,
+      where: { step, kernel, first: first.address, second: second.address },
+      fix: "Move one of them to another memory element",
+    });
+  }
+}
+
+function checkExchange(
+  transfers: readonly Transfer[],
+  step: string,
+  bounds: TileBounds,
+  target: Target,
+): void {
+  const { maxTransferWords } = target.exchange;
+  let landings = 0;
+  transfers.forEach(({ source, address, words, width, destinations }, index) => {
+    const where = { step, transfer: index };
+    const fault = (what: string, fix: string): SimError =>
+      new SimError("EXCHANGE_INVALID", { what, where, fix });
+    if (words < 1 || words > maxTransferWords) {
+      throw fault(
+        `a transfer of ${words} words; the fabric carries 1 to ${maxTransferWords}`,
+        "Cut it into several",
+      );
+    }
+    const alignment = width === 64 ? 8 : 4;
+    checkSpan(bounds, source, address, words * 4, alignment);
+    for (const { tiles, address: landing } of destinations) {
+      for (const tile of tiles) {
+        if (tile === source) {
+          throw fault(`tile ${tile} sends to itself`, "Make it a local copy");
+        }
+        checkSpan(bounds, tile, landing, words * 4, alignment);
+      }
+      landings += tiles.length;
+    }
+    if (destinations.every(({ tiles }) => tiles.length === 0)) {
+      throw fault("a transfer to no tile", "Drop it");
+    }
+  });
+  checkRaces(transfers, landings, step, bounds.tiles);
+}
+
+/** No byte is written twice in one phase. Landings are sorted by tile, then address. */
+function checkRaces(
+  transfers: readonly Transfer[],
+  landings: number,
+  step: string,
+  tiles: number,
+): void {
+  const firstOf = new Int32Array(tiles + 1);
+  for (const { destinations } of transfers) {
+    for (const destination of destinations) {
+      for (const tile of destination.tiles) firstOf[tile + 1]++;
+    }
+  }
+  for (let tile = 0; tile < tiles; tile++) firstOf[tile + 1] += firstOf[tile];
+  const next = firstOf.slice();
+  const starts = new Float64Array(landings);
+  const ends = new Float64Array(landings);
+  const owners = new Int32Array(landings);
+  transfers.forEach(({ words, destinations }, index) => {
+    for (const { tiles: receivers, address } of destinations) {
+      for (const tile of receivers) {
+        const at = next[tile]++;
+        starts[at] = address;
+        ends[at] = address + 4 * words;
+        owners[at] = index;
+      }
+    }
+  });
+  for (let tile = 0; tile < tiles; tile++) {
+    const order = Array.from(
+      { length: firstOf[tile + 1] - firstOf[tile] },
+      (_, index) => firstOf[tile] + index,
+    ).sort((a, b) => starts[a] - starts[b]);
+    for (let index = 1; index < order.length; index++) {
+      const [before, after] = [order[index - 1], order[index]];
+      if (starts[after] >= ends[before]) continue;
+      throw new SimError("EXCHANGE_RACE", {
+        what: `transfers ${owners[before]} and ${owners[after]} both write ${hex(starts[after])} of tile ${tile}`,
+        where: { step, tile, address: starts[after], transfer: owners[after] },
+        fix: "Let one of them land elsewhere, or in another phase",
+      });
+    }
+  }
+}
