@@ -44,7 +44,7 @@ export const IPU21: Target = deepFreeze({
     receiveLatencyPerRow: 2,
     receiveTail: 5,
     minSenderEvents: 6,
-    singleReceive: { send: 112, write: 165 },
+    onlyReceiveSend: 112,
     earlyWriteWords: 52,
     wide: { minItems: 64, formatDelay: 51 },
   },

@@ -66,13 +66,9 @@ export interface TargetExchange {
   readonly receiveTail: number;
   /** A sender's last event is no earlier than this after the transfer's origin. */
   readonly minSenderEvents: number;
-  /** A tile's only receive of a phase, one transfer to it alone: fixed places in its row. */
-  readonly singleReceive: {
-    /** The send starts at this less the time to mux. */
-    readonly send: number;
-    /** The first word is written at this, more for each row of the floor plan. */
-    readonly write: number;
-  };
+  /** A tile's only receive of a phase, of a transfer to it alone, has a fixed place in its row: the send
+   * starts at this less the time to mux. */
+  readonly onlyReceiveSend: number;
   /** A transfer of this many words is written a cycle early, and its last event stays. */
   readonly earlyWriteWords: number;
   /** 64-bit transfers: fewest items of 8 bytes; gap of its format and pointer controls. */
