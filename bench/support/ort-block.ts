@@ -20,9 +20,9 @@ interface OrtSession {
 export interface OrtBlockOptions extends BlockShape {
   /** Threads within an operation; operations run one after another. */
   readonly threads: number;
-  /** [tokens, width]; Gaussian by default, as the weights. */
-  readonly input?: Float32Array;
-  readonly weights?: BlockWeights;
+  /** [tokens, width], row-major. */
+  readonly input: Float32Array;
+  readonly weights: BlockWeights;
 }
 
 export interface OrtBlock {
@@ -35,13 +35,8 @@ const FOLDER = fileURLToPath(new URL("../onnxruntime/", import.meta.url));
 
 /** The attention block on onnxruntime's CPU provider, in f32, ready to run. */
 export async function createOrtBlock(options: OrtBlockOptions): Promise<OrtBlock> {
-  const { tokens, width, heads, threads } = options;
+  const { tokens, width, heads, threads, input, weights } = options;
   const { InferenceSession, Tensor } = onnxRuntime();
-  const weights = options.weights ?? {
-    query: gaussian(width * width, 1),
-    key: gaussian(width * width, 2),
-    value: gaussian(width * width, 3),
-  };
   const session = await InferenceSession.create(attentionModel({ tokens, width, heads }, weights), {
     executionProviders: ["cpu"],
     executionMode: "sequential",
@@ -49,7 +44,7 @@ export async function createOrtBlock(options: OrtBlockOptions): Promise<OrtBlock
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
   });
-  const x = new Tensor("float32", options.input ?? gaussian(tokens * width, 0), [tokens, width]);
+  const x = new Tensor("float32", input, [tokens, width]);
   return {
     async run() {
       const { y } = await session.run({ x });
@@ -70,17 +65,4 @@ function onnxRuntime(): OnnxRuntime {
     if (status !== 0) throw new Error(`npm ci in bench/onnxruntime ended with ${status}`);
   }
   return createRequire(`${FOLDER}package.json`)("onnxruntime-node") as OnnxRuntime;
-}
-
-/** Standard deviation 0.25, from a seed: Box-Muller over a small congruential generator. */
-function gaussian(length: number, seed: number): Float32Array {
-  let state = (seed * 2654435761 + 12345) >>> 0;
-  const uniform = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state + 0.5) / 2 ** 32;
-  };
-  return Float32Array.from(
-    { length },
-    () => 0.25 * Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()),
-  );
 }

@@ -1,0 +1,10 @@
+/** What `inFreshProcess` starts: calls `once(argument)` of the module named, and sends what it returns. */
+
+interface Module {
+  once(argument: string): Promise<object>;
+}
+
+const [, , module, argument] = process.argv;
+const { once } = (await import(module)) as Module;
+const result = await once(argument);
+process.send?.(result, () => process.disconnect());
