@@ -55,3 +55,27 @@ export function toF16(x: number, overflow: Overflow = "saturate"): number {
 export function roundToF16(x: number, overflow: Overflow = "saturate"): number {
   return F16_VALUES[toF16(x, overflow)];
 }
+
+/** Bits of half -65504, which stands for "no value" in a maximum. */
+export const F16_LOWEST = 0xfbff;
+
+/**
+ * Bits of `x` rounded to f16 at random: up in magnitude with the probability of its distance from the half
+ * below, in units of the distance between the two. `random` is a 32-bit unsigned integer. Halves stay as
+ * they are. Beyond 65504 as `overflow` says.
+ */
+export function toF16Stochastic(x: number, random: number, overflow: Overflow): number {
+  const magnitude = Math.abs(x);
+  if (!(magnitude < Infinity)) return toF16(x, overflow);
+  scratch.setFloat64(0, x);
+  const sign = scratch.getUint8(0) & 0x80 ? 0x8000 : 0;
+  scratch.setFloat64(0, magnitude);
+  const exponent = Math.max(-14, (scratch.getUint16(0) >> 4) - 1023);
+  const ulps = magnitude * 2 ** (10 - exponent);
+  const below = Math.floor(ulps);
+  const units = below + (random < (ulps - below) * 2 ** 32 ? 1 : 0);
+  if (exponent > 15 || (exponent === 15 && units >= 2048)) {
+    return overflow === "saturate" ? sign | F16_MAX : F16_NAN;
+  }
+  return sign | (units + ((exponent + 14) << 10));
+}
