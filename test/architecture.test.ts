@@ -17,7 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plan: ["base", "target", "numerics", "layouts", "kernels", "exchange", "sim"],
   check: ["base", "numerics", "layouts", "kernels", "plan"],
   trace: ["base", "target", "numerics", "layouts", "kernels", "exchange", "sim", "plan"],
-  report: ["base", "target", "sim", "trace"],
+  // A report tells of kernels, roundings and checks as they name themselves.
+  report: ["base", "target", "numerics", "kernels", "sim", "trace", "check"],
 };
 /** These wire the others: `explore` may import all but `cli`, `cli` all, the package's index all but `cli`. */
 const ALL = Object.keys(MAY_IMPORT);
