@@ -106,7 +106,11 @@ export function writeAdvance(
 }
 
 /** Checks all that can be wrong with one transfer, but its addresses. @throws SimError `EXCHANGE_INVALID` */
-export function checkTransfer(target: Target, shape: Omit<TransferShape, "isOnlyReceive">): void {
+export function checkTransfer(
+  target: Target,
+  shape: Omit<TransferShape, "isOnlyReceive">,
+  tiles: number = target.tiles,
+): void {
   const { sender, receivers, words, width } = shape;
   const { maxTransferWords, wide } = target.exchange;
   const items = itemsOf(words, width);
@@ -117,9 +121,9 @@ export function checkTransfer(target: Target, shape: Omit<TransferShape, "isOnly
     });
   }
   for (const tile of [sender, ...receivers]) {
-    if (Number.isInteger(tile) && tile >= 0 && tile < target.tiles) continue;
+    if (Number.isInteger(tile) && tile >= 0 && tile < tiles) continue;
     throw invalid(shape, "tile", `there is no tile ${tile}`, {
-      fix: `Use tiles 0 to ${target.tiles - 1}`,
+      fix: `Use tiles 0 to ${tiles - 1}`,
     });
   }
   const wrong = receiverFault(shape, new Set(receivers));
