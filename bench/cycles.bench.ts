@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { formatSchedule, parseSchedule } from "../src/sim/schedule-file.ts";
 import type { Schedule } from "../src/sim/schedule.ts";
 import { timeSchedule } from "../src/sim/timing.ts";
@@ -5,7 +8,7 @@ import { validateSchedule } from "../src/sim/validate.ts";
 import { IPU21 } from "../src/target/ipu21.ts";
 import { inFreshProcess } from "./support/fresh-process.ts";
 import { median, timed } from "./support/paired.ts";
-import { planBlock, SIGLIP } from "./support/replay.ts";
+import { planBlock, SIGLIP } from "./support/block.ts";
 
 export interface CyclesResults {
   /** The first time in a process, as the command line does it; median of several. */
@@ -21,7 +24,7 @@ export interface CyclesTimes {
   readonly time: number;
   /** Plan and time, nothing saved. */
   readonly planned: number;
-  /** Parse and time. */
+  /** Read, parse and time. */
   readonly saved: number;
 }
 
@@ -30,17 +33,22 @@ const ROUNDS = 7;
 
 /** Cycles of the SigLIP block without values: planned anew, and from a saved schedule. */
 export async function cyclesBench(): Promise<CyclesResults> {
+  const text = formatSchedule(planBlock(SIGLIP).schedule);
+  const folder = mkdtempSync(join(tmpdir(), "tilesim-bench-"));
   const first: CyclesTimes[] = [];
-  for (let i = 0; i < PROCESSES; i++) {
-    const planned = await inFreshProcess<CyclesTimes>(import.meta.url, "planned");
-    const saved = await inFreshProcess<CyclesTimes>(import.meta.url, "saved");
-    first.push({ ...planned, saved: saved.saved });
+  try {
+    const file = join(folder, "schedule.json");
+    writeFileSync(file, text);
+    for (let i = 0; i < PROCESSES; i++) {
+      const planned = await inFreshProcess<Omit<CyclesTimes, "saved">>(import.meta.url, "");
+      first.push({ ...planned, ...(await inFreshProcess<SavedTime>(import.meta.url, file)) });
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
   const warm: CyclesTimes[] = [];
-  const { schedule } = planBlock(SIGLIP);
-  const text = formatSchedule(schedule);
   for (let i = 0; i < ROUNDS; i++) {
-    warm.push({ ...(await plannedTimes()), saved: await savedTime(text) });
+    warm.push({ ...(await plannedTimes()), saved: await timed(() => countSaved(text)) });
   }
   const results = {
     first: medians(first),
@@ -59,11 +67,12 @@ export async function cyclesBench(): Promise<CyclesResults> {
   return results;
 }
 
-/** What a fresh process does: times itself once. */
-export async function once(mode: string): Promise<CyclesTimes> {
-  if (mode === "planned") return { ...(await plannedTimes()), saved: NaN };
-  const text = formatSchedule(planBlock(SIGLIP).schedule);
-  return { plan: NaN, time: NaN, planned: NaN, saved: await savedTime(text) };
+type SavedTime = Pick<CyclesTimes, "saved">;
+
+/** What a fresh process does: times itself once, on the schedule file that it is given or on a plan of its own. */
+export async function once(file: string): Promise<SavedTime | Omit<CyclesTimes, "saved">> {
+  if (file === "") return plannedTimes();
+  return { saved: await timed(() => countSaved(readFileSync(file, "utf8"))) };
 }
 
 async function plannedTimes(): Promise<Omit<CyclesTimes, "saved">> {
@@ -75,8 +84,8 @@ async function plannedTimes(): Promise<Omit<CyclesTimes, "saved">> {
   return { plan: planMs, time: timeMs, planned: planMs + timeMs };
 }
 
-function savedTime(text: string): Promise<number> {
-  return timed(() => count(parseSchedule(text, "saved")));
+function countSaved(text: string): void {
+  count(parseSchedule(text, "saved"));
 }
 
 /** As `--cycles-only` does. */

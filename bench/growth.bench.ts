@@ -2,7 +2,8 @@ import { inFreshProcess } from "./support/fresh-process.ts";
 import { median, timed } from "./support/paired.ts";
 import { timeSchedule } from "../src/sim/timing.ts";
 import { IPU21 } from "../src/target/ipu21.ts";
-import { createReplay, inputsOf, macs, planBlock, type BlockOptions } from "./support/replay.ts";
+import { inputsOf, macs, planBlock, type BlockOptions } from "./support/block.ts";
+import { createReplay } from "./support/replay.ts";
 
 export interface GrowthPoint {
   readonly tiles: number;

@@ -4,16 +4,10 @@ import { F16_VALUES } from "../src/numerics/f16.ts";
 import type { Program } from "../src/plan/program.ts";
 import { siglipAttention } from "../src/plan/programs/siglip-attention.ts";
 import type { HostTensor } from "../src/sim/host-io.ts";
+import { inputsOf, planBlock, SIGLIP, tensorNamed, type BlockOptions } from "./support/block.ts";
 import { createOrtBlock, type OrtBlock } from "./support/ort-block.ts";
 import { paired, PAIRED_HEADER, type PairedResult } from "./support/paired.ts";
-import {
-  createReplay,
-  inputsOf,
-  planBlock,
-  SIGLIP,
-  tensorNamed,
-  type BlockOptions,
-} from "./support/replay.ts";
+import { createReplay } from "./support/replay.ts";
 
 export interface ReplayResults {
   /** Relative L2 error against f64, of onnxruntime and of the replay by rounding. */

@@ -5,6 +5,6 @@ interface Module {
 }
 
 const [, , module, argument] = process.argv;
-const { once } = (await import(module)) as Module;
-const result = await once(argument);
+const loaded = (await import(module)) as Module;
+const result = await loaded.once(argument);
 process.send?.(result, () => process.disconnect());
