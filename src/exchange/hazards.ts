@@ -1,5 +1,5 @@
 /** What `hazardsOf` reads of a phase: see `PreparedPhase`. */
-interface Accesses {
+interface Transfers {
   readonly count: number;
   readonly tiles: number;
   readonly source: Int32Array;
@@ -12,8 +12,8 @@ interface Accesses {
 
 /**
  * Transfers that must wait for others because both touch the same bytes and one writes them. Those that
- * wait for transfer i are at firstEdge[i] .. firstEdge[i + 1], by rising number: `later` waits until i has sent (slot -1) or
- * written to the receiver of `slot`.
+ * wait for transfer i are at firstEdge[i] .. firstEdge[i + 1], by rising number: `later` waits until i has
+ * sent (slot -1) or written to the receiver of `slot`.
  */
 export interface Hazards {
   readonly firstEdge: Int32Array;
@@ -23,31 +23,12 @@ export interface Hazards {
   readonly waits: Int32Array;
 }
 
-/** Pairs of transfers, the earlier-listed first, that read and write or write and write shared bytes. */
-export function hazardsOf(phase: Accesses): Hazards {
-  const { count, tiles, source, firstSlot, receiver } = phase;
-  const slots = firstSlot[count];
-  // An access is a receive, named by its slot, or a send: slots + the transfer's index.
-  const firstOf = new Int32Array(tiles + 1);
-  for (let slot = 0; slot < slots; slot++) firstOf[receiver[slot] + 1]++;
-  for (let i = 0; i < count; i++) firstOf[source[i] + 1]++;
-  for (let tile = 0; tile < tiles; tile++) firstOf[tile + 1] += firstOf[tile];
-  const at = firstOf.slice(0, tiles);
-  const accesses = new Int32Array(slots + count);
-  const transferOf = new Int32Array(slots);
-  for (let i = 0; i < count; i++) {
-    accesses[at[source[i]]++] = slots + i;
-    for (let slot = firstSlot[i]; slot < firstSlot[i + 1]; slot++) {
-      accesses[at[receiver[slot]]++] = slot;
-      transferOf[slot] = i;
-    }
-  }
-  const edges: Edge[] = [];
-  for (let tile = 0; tile < tiles; tile++) {
-    const ofTile = accesses.subarray(firstOf[tile], firstOf[tile + 1]);
-    if (ofTile.length > 1) findHazards(ofTile, phase, transferOf, edges);
-  }
-  return group(edges, count);
+/** Columns of reads and writes, each tile's together; `slot` is -1 for a read. */
+interface Accesses {
+  readonly start: Int32Array;
+  readonly end: Int32Array;
+  readonly transfer: Int32Array;
+  readonly slot: Int32Array;
 }
 
 interface Edge {
@@ -56,57 +37,112 @@ interface Edge {
   readonly slot: number;
 }
 
-/** Sorts one tile's accesses by address and goes along them: work grows with the overlaps found. */
-function findHazards(
-  accesses: Int32Array,
-  { address, words, receiverAddress }: Accesses,
-  transferOf: Int32Array,
-  edges: Edge[],
-): void {
-  const slots = transferOf.length;
-  const startOf = (access: number): number =>
-    access < slots ? receiverAddress[access] : address[access - slots];
-  let isSorted = true;
-  for (let k = 1; k < accesses.length && isSorted; k++) {
-    isSorted = startOf(accesses[k - 1]) <= startOf(accesses[k]);
-  }
-  if (!isSorted) accesses.sort((a, b) => startOf(a) - startOf(b));
-  // Accesses that begin no later than this one; those that have ended are dropped when next looked at.
-  const reads: number[] = [];
-  const writes: number[] = [];
-  const overlapping = (open: number[], start: number): readonly number[] => {
-    let kept = 0;
-    for (const other of open) {
-      const transfer = other < slots ? transferOf[other] : other - slots;
-      if (start < startOf(other) + 4 * words[transfer]) open[kept++] = other;
-    }
-    open.length = kept;
-    return open;
+/** Pairs of transfers, the earlier-listed first, that read and write or write and write shared bytes. */
+export function hazardsOf(phase: Transfers): Hazards {
+  const { count, tiles, source, address, words, firstSlot, receiver, receiverAddress } = phase;
+  const length = firstSlot[count] + count;
+  const first = new Int32Array(tiles + 1);
+  for (let slot = 0; slot < firstSlot[count]; slot++) first[receiver[slot] + 1]++;
+  for (let i = 0; i < count; i++) first[source[i] + 1]++;
+  for (let tile = 0; tile < tiles; tile++) first[tile + 1] += first[tile];
+  const next = first.slice(0, tiles);
+  const accesses: Accesses = {
+    start: new Int32Array(length),
+    end: new Int32Array(length),
+    transfer: new Int32Array(length),
+    slot: new Int32Array(length),
   };
-  for (const access of accesses) {
-    const start = startOf(access);
-    if (access >= slots) {
-      const reader = access - slots;
-      for (const write of overlapping(writes, start)) {
-        edges.push(edgeOf(reader, -1, transferOf[write], write));
-      }
-      reads.push(access);
-      continue;
+  for (let i = 0; i < count; i++) {
+    const bytes = 4 * words[i];
+    const read = next[source[i]]++;
+    accesses.start[read] = address[i];
+    accesses.end[read] = address[i] + bytes;
+    accesses.transfer[read] = i;
+    accesses.slot[read] = -1;
+    for (let slot = firstSlot[i]; slot < firstSlot[i + 1]; slot++) {
+      const write = next[receiver[slot]]++;
+      accesses.start[write] = receiverAddress[slot];
+      accesses.end[write] = receiverAddress[slot] + bytes;
+      accesses.transfer[write] = i;
+      accesses.slot[write] = slot;
     }
-    const writer = transferOf[access];
-    for (const write of overlapping(writes, start)) {
-      edges.push(edgeOf(writer, access, transferOf[write], write));
+  }
+  const order = new Int32Array(length);
+  for (let access = 0; access < length; access++) order[access] = access;
+  const edges: Edge[] = [];
+  for (let tile = 0; tile < tiles; tile++) {
+    const from = first[tile];
+    const to = first[tile + 1];
+    if (to - from < 2) continue;
+    sortByStart(accesses.start, order, from, to);
+    if (hasHazard(accesses, order, from, to)) findHazards(accesses, order, from, to, edges);
+  }
+  return group(edges, count);
+}
+
+/** Sorts order[from .. to]; most tiles' accesses are few, or in order already. */
+function sortByStart(start: Int32Array, order: Int32Array, from: number, to: number): void {
+  if (to - from > 64) {
+    order.subarray(from, to).sort((a, b) => start[a] - start[b]);
+    return;
+  }
+  for (let at = from + 1; at < to; at++) {
+    const access = order[at];
+    let place = at;
+    while (place > from && start[order[place - 1]] > start[access]) {
+      order[place] = order[place - 1];
+      place--;
     }
-    for (const read of overlapping(reads, start)) {
-      edges.push(edgeOf(writer, access, read - slots, -1));
-    }
-    writes.push(access);
+    order[place] = access;
   }
 }
 
-/** The later of two transfers waits until the earlier has sent (-1), or written to the slot's receiver. */
-function edgeOf(a: number, slotOfA: number, b: number, slotOfB: number): Edge {
-  return a < b ? { earlier: a, later: b, slot: slotOfA } : { earlier: b, later: a, slot: slotOfB };
+/** Whether a write overlaps another access, among those of one tile by start. */
+function hasHazard(
+  { start, end, slot }: Accesses,
+  order: Int32Array,
+  from: number,
+  to: number,
+): boolean {
+  let writeEnd = -1;
+  let anyEnd = -1;
+  for (let at = from; at < to; at++) {
+    const access = order[at];
+    const isWrite = slot[access] >= 0;
+    if (start[access] < (isWrite ? anyEnd : writeEnd)) return true;
+    if (end[access] > anyEnd) anyEnd = end[access];
+    if (isWrite && end[access] > writeEnd) writeEnd = end[access];
+  }
+  return false;
+}
+
+/** Goes along one tile's accesses by start: work grows with the overlaps found. */
+function findHazards(
+  { start, end, transfer, slot }: Accesses,
+  order: Int32Array,
+  from: number,
+  to: number,
+  edges: Edge[],
+): void {
+  // Accesses that begin no later than the present one, and do not end before it.
+  let reads: number[] = [];
+  let writes: number[] = [];
+  const meet = (a: number, b: number): void => {
+    const [earlier, later] = transfer[a] < transfer[b] ? [a, b] : [b, a];
+    edges.push({ earlier: transfer[earlier], later: transfer[later], slot: slot[earlier] });
+  };
+  for (let at = from; at < to; at++) {
+    const access = order[at];
+    writes = writes.filter((write) => start[access] < end[write]);
+    for (const write of writes) meet(write, access);
+    if (slot[access] < 0) {
+      reads.push(access);
+      continue;
+    }
+    reads = reads.filter((read) => start[access] < end[read]);
+    for (const read of reads) meet(read, access);
+    writes.push(access);
+  }
 }
 
 function group(edges: Edge[], count: number): Hazards {
@@ -120,8 +156,8 @@ function group(edges: Edge[], count: number): Hazards {
   for (let i = 0; i < count; i++) firstEdge[i + 1] += firstEdge[i];
   return {
     firstEdge,
-    later: Int32Array.from(edges, ({ later }) => later),
-    slot: Int32Array.from(edges, ({ slot }) => slot),
+    later: Int32Array.from(edges, (edge) => edge.later),
+    slot: Int32Array.from(edges, (edge) => edge.slot),
     waits,
   };
 }

@@ -96,10 +96,30 @@ function scheduleOf(
   { origins, horizons }: Timeline,
   tiles: number,
 ): PhaseSchedule {
+  const { sendItems, receiveItems } = phase;
+  let eventCycles = 0;
+  let lowerBound = 0;
+  for (let tile = 0; tile < horizons.length; tile++) {
+    eventCycles = Math.max(eventCycles, horizons[tile]);
+    lowerBound = Math.max(lowerBound, sendItems[tile], receiveItems[tile]);
+  }
+  // Few ask for the activities, which are the most of a schedule.
+  let activities: PhaseActivities | null = null;
+  return {
+    eventCycles,
+    horizons: horizons.slice(0, tiles),
+    lowerBound,
+    get activities() {
+      return (activities ??= activitiesOf(phase, target, origins));
+    },
+  };
+}
+
+function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array): PhaseActivities {
   const { count, source, items, isWide, advance, lead, firstSlot, receiver, writeAt } = phase;
   const { minSenderEvents, receiveTail } = target.exchange;
-  const wide = isWide.reduce((sum, one) => sum + one, 0);
-  const length = count + firstSlot[count] + wide;
+  let length = count + firstSlot[count];
+  for (let i = 0; i < count; i++) length += isWide[i];
   const transfer = new Int32Array(length);
   const tile = new Int32Array(length);
   const kind = new Uint8Array(length);
@@ -134,13 +154,5 @@ function scheduleOf(
     end[at] = senderHorizon;
     horizon[at++] = senderHorizon;
   }
-  return {
-    eventCycles: horizons.reduce((most, events) => Math.max(most, events), 0),
-    horizons: horizons.slice(0, tiles),
-    activities: { count: length, transfer, tile, kind, start, end, horizon },
-    lowerBound: phase.sendItems.reduce(
-      (most, sent, one) => Math.max(most, sent, phase.receiveItems[one]),
-      0,
-    ),
-  };
+  return { count: length, transfer, tile, kind, start, end, horizon };
 }

@@ -121,7 +121,8 @@ export function preparePhase(
   const { receiveLatency, receiveLatencyPerRow, tilesPerRow } = target.exchange;
   for (let i = 0; i < count; i++) {
     const from = physical[source[i]];
-    const [first, end] = [firstSlot[i], firstSlot[i + 1]];
+    const first = firstSlot[i];
+    const end = firstSlot[i + 1];
     let least = Infinity;
     for (let slot = first; slot < end; slot++) {
       const to = physical[receiver[slot]];
@@ -142,29 +143,36 @@ export function preparePhase(
       writeAt[slot] = selectAt[slot] + receiveLatency + receiveLatencyPerRow * row - advance[i];
     }
   }
-  const columns = {
+  // One literal, so that all phases share a hidden class: what reads them is compiled once.
+  return {
     count,
     tiles: target.tiles,
     source,
     address,
     words,
-    firstSlot,
-    receiver,
-    receiverAddress,
-  };
-  return {
-    ...columns,
     items,
     isWide,
     advance,
     lead,
+    firstSlot,
+    receiver,
+    receiverAddress,
     selectAt,
     writeAt,
     isSelector,
     hasMulticast,
     sendItems,
     receiveItems,
-    hazards: hazardsOf(columns),
+    hazards: hazardsOf({
+      count,
+      tiles: target.tiles,
+      source,
+      address,
+      words,
+      firstSlot,
+      receiver,
+      receiverAddress,
+    }),
   };
 }
 

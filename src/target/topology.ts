@@ -39,5 +39,9 @@ export function isPrimary(tile: TileId): boolean {
 
 /** `physicalOf` of every logical tile. */
 export function physicalTiles(target: Target): Uint16Array {
-  return Uint16Array.from({ length: target.tiles }, (_, tile) => physicalOf(target, tileId(tile)));
+  const physical = new Uint16Array(target.tiles);
+  for (let tile = 0; tile < target.tiles; tile++) {
+    physical[tile] = physicalOf(target, tileId(tile));
+  }
+  return physical;
 }
