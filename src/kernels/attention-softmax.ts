@@ -1,5 +1,6 @@
 import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
 import { F16_LOWEST, F16_VALUES, roundToF16, toF16 } from "../numerics/f16.ts";
+import { expF32 } from "../numerics/exp.ts";
 import { EXP_F16 } from "../numerics/tables.ts";
 import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
 import { busiest, counted, perCall } from "./cost.ts";
@@ -30,7 +31,7 @@ export function softmaxForm({
  * Unnormalised softmax weights of each row, with its scaled maximum M and the sum D of its weights:
  *
  *   m = max(-65504, s[0], .., s[L-1]): s replaces m where s > m, so that a NaN never does (`assumed`)
- *   M = f32(m * scale), scale = f32(1 / f32(sqrt(headDimension)))
+ *   M = f32(m * scale), a zero as +0, scale = f32(1 / f32(sqrt(headDimension)))
  *   x[k] = f16(f32(f32(s[k] * scale) + (-M)))     weight[k] = f16(exp(x[k])), by EXP_F16
  *   padding: x = -65504, weight 0
  *
@@ -46,7 +47,7 @@ export function softmaxForm({
  *   itself (`assumed` beyond the sizes of the groups).
  * - unpadded: D = f32(D + c) for each column in order.
  *
- * `exact`: x stays f32; weight = f16(exp(x)) in f64 before the store; D = f32(D + weight) for each logical
+ * `exact`: x stays f32; weight = f16(expF32(x)); D = f32(D + weight) for each logical
  * column in order, in all three forms; no other word of the state is written.
  */
 export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
@@ -112,7 +113,7 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
         const score = F16_VALUES[scores.u16[at(column)]];
         if (score > largest) largest = score;
       }
-      const max = Math.fround(largest * scale);
+      const max = Math.fround(largest * scale) + 0;
       for (let column = 0; column < paddedKeyColumns; column++) {
         const score = F16_VALUES[scores.u16[at(column)]];
         const x = Math.fround(Math.fround(score * scale) - max);
@@ -127,7 +128,7 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
 };
 
 function weight(x: number, { rounding, overflow }: CallContext): number {
-  return rounding === "exact" ? toF16(Math.exp(x), overflow) : EXP_F16[toF16(x, overflow)];
+  return rounding === "exact" ? toF16(expF32(x), overflow) : EXP_F16[toF16(x, overflow)];
 }
 
 function sumOfRow(

@@ -250,13 +250,20 @@ function groupCalls(
   name: (spec: KernelSpec) => string,
 ): KernelCall[] {
   const groups = new Map<string, { call: Omit<KernelCall, "tiles">; tiles: TileId[] }>();
+  const keys = new Map<KernelSpec, string>();
+  const keyOf = (spec: KernelSpec): string => {
+    let key = keys.get(spec);
+    if (key === undefined) keys.set(spec, (key = JSON.stringify(spec)));
+    return key;
+  };
   calls.forEach(({ tile, spec, elements, invocations }, index) => {
     const placed = invocations.map(({ output, inputs }) => ({
       output: at(output),
       inputs: inputs.map(at),
     }));
     const label = labels[index];
-    const key = JSON.stringify([label, spec, elements, placed]);
+    const places = placed.map(({ output, inputs }) => `${output}:${inputs.join()}`).join(";");
+    const key = `${label.operation} ${label.value} ${label.reason} ${elements.join()} ${places} ${keyOf(spec)}`;
     const group = groups.get(key);
     if (group) {
       group.tiles.push(tileId(tile));
@@ -265,8 +272,9 @@ function groupCalls(
     const call = { kernel: name(spec), ...label, spec, elements, invocations: placed };
     groups.set(key, { call, tiles: [tileId(tile)] });
   });
-  return [...groups.values()].map(({ call, tiles }) => ({
+  return [...groups.values()].map(({ call: { invocations, ...call }, tiles }) => ({
     ...call,
     tiles: tiles.sort((a, b) => a - b),
+    invocations,
   }));
 }

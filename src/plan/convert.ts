@@ -240,8 +240,10 @@ function planMoves(
   const elementBytes = BYTES_PER_ELEMENT[target.dtype];
   const sourceRank = value.shape.length;
   const moves: Move[] = [];
-  // Rows of a source and columns of a source bound the search for overlaps.
   const sourceBounds = sources.map(({ shard }) => boundsOf(shard, value.shape, extents));
+  const overlapping = overlapSearch(sourceBounds);
+  // Tiles repeat the same rectangle at the same place of their shards.
+  const known = new Map<string, readonly Span[]>();
 
   for (const destination of destinations) {
     const { shard } = destination;
@@ -255,21 +257,21 @@ function planMoves(
     for (let outer = bounds.outerStart; outer < bounds.outerEnd; outer++) {
       const sourceOuter = heads > 1 ? Math.floor(outer / heads) : outer;
       const shift = heads > 1 ? (outer % heads) * headColumns : 0;
-      sources.forEach((source, index) => {
+      // A head's columns end where the next head's begin, whatever padding the shard has.
+      const lastCol = heads > 1 ? Math.min(bounds.col1, headColumns) : bounds.col1;
+      const wantedPart = { ...bounds, col0: bounds.col0 + shift, col1: lastCol + shift };
+      for (const index of overlapping(wantedPart, sourceOuter)) {
+        const source = sources[index];
         const from = sourceBounds[index];
-        if (sourceOuter < from.outerStart || sourceOuter >= from.outerEnd) return;
         const row0 = Math.max(bounds.row0, from.row0);
         const row1 = Math.min(bounds.row1, from.row1);
-        // A head's columns end where the next head's begin, whatever padding the shard has.
-        const headEnd = heads > 1 ? headColumns : bounds.col1;
         const col0 = Math.max(bounds.col0, from.col0 - shift);
-        const col1 = Math.min(bounds.col1, headEnd, from.col1 - shift);
-        if (row0 >= row1 || col0 >= col1) return;
+        const col1 = Math.min(lastCol, from.col1 - shift);
         const sourcePhysical = extentsOf(source.shard);
         const inSource = matricesOf(source.order, sourcePhysical);
         const sourceMatrix = place(inSource, sourcePhysical, sourceOuter - from.outerStart);
         const targetMatrix = place(inDestination, physical, outer - bounds.outerStart);
-        const spans = rectangleSpans({
+        const rectangle = {
           source: { order: source.order, rows: inSource.rows, cols: inSource.cols },
           destination: {
             order: target.layout.order,
@@ -283,24 +285,49 @@ function planMoves(
           rows: row1 - row0,
           cols: col1 - col0,
           dtype: target.dtype,
-        }).map(({ sourceByte, destinationByte, bytes }) => ({
-          sourceByte: sourceByte + sourceMatrix.element * elementBytes,
-          destinationByte: destinationByte + targetMatrix.element * elementBytes,
-          bytes,
-        }));
-        checkWords(spans, value.name);
+        };
+        const key = [
+          inSource.rows,
+          inSource.cols,
+          inDestination.rows,
+          inDestination.cols,
+          rectangle.sourceRow,
+          rectangle.sourceCol,
+          rectangle.destinationRow,
+          rectangle.destinationCol,
+          rectangle.rows,
+          rectangle.cols,
+          sourceMatrix.element,
+          targetMatrix.element,
+        ].join();
+        let spans = known.get(key);
+        if (!spans) {
+          spans = rectangleSpans(rectangle).map(({ sourceByte, destinationByte, bytes }) => ({
+            sourceByte: sourceByte + sourceMatrix.element * elementBytes,
+            destinationByte: destinationByte + targetMatrix.element * elementBytes,
+            bytes,
+          }));
+          checkWords(spans, value.name);
+          known.set(key, spans);
+        }
         written += (row1 - row0) * (col1 - col0);
         found.push({ source: source.tile, destination, spans });
-      });
+      }
     }
     const isPartial = written < wanted;
     if (written === 0 && tailRows > 0 && bounds.row0 < bounds.row1) {
       throw new InternalError(`no source of ${value.name} for a shard of ${target.name}`);
     }
     const [only] = found;
-    const isWhole =
-      found.length === 1 && only.spans.length === 1 && only.spans[0].sourceByte === 0 && !isPartial;
-    if (inPlace && isWhole && destination.tiles.includes(only.source)) {
+    // A class that the consumer loads 16 bytes at a time is not to be had in place from standard memory.
+    const isUsable =
+      inPlace &&
+      found.length === 1 &&
+      only.spans.length === 1 &&
+      only.spans[0].sourceByte === 0 &&
+      !isPartial &&
+      (target.layout.memory_class === "standard" || value.buffer.memoryClass === "interleaved");
+    if (isUsable && destination.tiles.includes(only.source)) {
       places.set(only.source, value.at(only.source));
       const tiles = destination.tiles.filter((tile) => tile !== only.source);
       if (tiles.length > 0) moves.push({ ...only, destination: { shard, tiles }, isPartial });
@@ -329,6 +356,32 @@ interface Bounds {
   readonly row1: number;
   readonly col0: number;
   readonly col1: number;
+}
+
+/** Finds the sources that share elements with a part, in order; plain numbers, since there are many. */
+function overlapSearch(
+  sources: readonly Bounds[],
+): (part: Bounds, outer: number) => readonly number[] {
+  const outerStart = Int32Array.from(sources, (bounds) => bounds.outerStart);
+  const outerEnd = Int32Array.from(sources, (bounds) => bounds.outerEnd);
+  const row0 = Int32Array.from(sources, (bounds) => bounds.row0);
+  const row1 = Int32Array.from(sources, (bounds) => bounds.row1);
+  const col0 = Int32Array.from(sources, (bounds) => bounds.col0);
+  const col1 = Int32Array.from(sources, (bounds) => bounds.col1);
+  return (part, outer) => {
+    const found: number[] = [];
+    for (let i = 0; i < row0.length; i++) {
+      const isOverlap =
+        row0[i] < part.row1 &&
+        part.row0 < row1[i] &&
+        col0[i] < part.col1 &&
+        part.col0 < col1[i] &&
+        outerStart[i] <= outer &&
+        outer < outerEnd[i];
+      if (isOverlap) found.push(i);
+    }
+    return found;
+  };
 }
 
 /** A shard's part of its tensor. Physical: with padding, where it is the tensor's tail and no shard follows. */
@@ -376,7 +429,7 @@ function emitMoves(
     local.map(({ source, spans }) => ({ tile: source, from: from(source), to: to(source), spans })),
   );
   builder.exchange(
-    label,
+    label.reason === "OperatorKernel" ? { ...label, reason: "OperatorInputs" } : label,
     moves.flatMap(({ source, destination, spans }): PlanTransfer[] => {
       const tiles = destination.tiles.filter((tile) => tile !== source);
       if (tiles.length === 0) return [];

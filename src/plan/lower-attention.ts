@@ -165,8 +165,10 @@ export function lowerAttention(
     out: Ref,
     inputsOf: (tile: number) => readonly Ref[],
   ): void => {
+    const specs = new Map<number, KernelSpec>();
     const calls = tiles.map((entry): TileCall => {
-      const spec = specOf(entry.rows);
+      const spec = specs.get(entry.rows) ?? specOf(entry.rows);
+      specs.set(entry.rows, spec);
       const inputs = inputsOf(entry.tile);
       if (spec.kind === "gemm") keepApart(out, inputs[0]);
       return {

@@ -11,7 +11,7 @@ import {
 import type { AxisTiling, Layout } from "../layouts/layout.ts";
 import { elementsOf } from "../layouts/order.ts";
 import { extentsOf, resolveLayout } from "../layouts/resolve.ts";
-import type { GemmSpec } from "../kernels/spec.ts";
+import type { GemmSpec, ReduceSumSpec } from "../kernels/spec.ts";
 import { ref, type Label, type PlanBuilder, type PlanTransfer, type TileCall } from "./builder.ts";
 import { contiguousCopy, convert } from "./convert.ts";
 import type { GemmOperation } from "./program.ts";
@@ -156,6 +156,7 @@ export function lowerGemm(
     k === 1 ? homeBuffer : builder.buffer(`${result.name}.partial`, most, "standard");
 
   const calls: TileCall[] = [];
+  const specs = new Map<string, GemmSpec>();
   for (let tile = 0; tile < m * n * k; tile++) {
     const owner = (tile % m) + m * Math.floor(tile / (m * k));
     const x = operand.shards[tile];
@@ -163,16 +164,19 @@ export function lowerGemm(
     const out = shards[owner];
     const physical = extentsOf(out).slice(-2);
     const innerBlock = extentsOf(x).at(-1) ?? 0;
-    const spec: GemmSpec = {
+    const [rows, outputColumns] = orientation === "swapped" ? physical.toReversed() : physical;
+    const key = `${rows}:${outputColumns}`;
+    const spec = specs.get(key) ?? {
       kind: "gemm",
       multiply: "f16",
       accumulate: "f16",
       mode: "initialize",
       weights,
+      rows,
       innerBlock,
-      rows: orientation === "swapped" ? physical[1] : physical[0],
-      outputColumns: orientation === "swapped" ? physical[0] : physical[1],
+      outputColumns,
     };
+    specs.set(key, spec);
     const [xElements, wElements] = [x, w].map((shard) => elementsOf(logicalExtents(shard)));
     const operands =
       orientation === "swapped"
@@ -225,13 +229,16 @@ export function lowerGemm(
   builder.exchange(named("OperatorInputs", result.id), transfers);
   builder.compute(named("LocalCopy", result.id), seeds);
   const owners = shards.flatMap((_, owner) => (bytesOf(owner) > 0 ? [owner] : []));
+  const sums = new Map<number, ReduceSumSpec>();
   builder.compute(
     named("OperatorKernel", result.id),
     owners.map((owner) => {
       const elements = bytesOf(owner) / BYTES_PER_ELEMENT.f16;
+      const spec = sums.get(elements) ?? { kind: "reduce-sum", partials: k, elements };
+      sums.set(elements, spec);
       return {
         tile: owner,
-        spec: { kind: "reduce-sum", partials: k, elements },
+        spec,
         elements: [elements, elements, elements * (k - 1)],
         invocations: [
           { output: ref(sum), inputs: [ref(partials), ref(partials, bytesOf(owner))] },

@@ -123,7 +123,7 @@ class Planner {
         const reason = "OperatorKernel";
         return place(
           convert(builder, view, { ...result, layout }, {
-            label: { operation: label, reason, value: view.value.id },
+            label: { operation: label, reason, value: type.id },
           }),
         );
       }
