@@ -16,7 +16,6 @@ export function viewOf(buffer: ArrayBufferLike, start: number, bytes: number): O
   return {
     u8: new Uint8Array(buffer, start, bytes),
     u16: new Uint16Array(buffer, start, start % 2 === 0 ? bytes >> 1 : 0),
-    f32:
-      start % 4 === 0 ? new Float32Array(buffer, start, bytes >> 2) : new Float32Array(0),
+    f32: start % 4 === 0 ? new Float32Array(buffer, start, bytes >> 2) : new Float32Array(0),
   };
 }

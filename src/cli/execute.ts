@@ -6,7 +6,7 @@ import { createWasmBackend } from "../backends/wasm/wasm-backend.ts";
 import { accuracy, type AccuracyReport } from "../check/accuracy.ts";
 import { evaluate } from "../check/evaluate.ts";
 import type { Backend } from "../kernels/backend.ts";
-import type { Numerics, Rounding } from "../numerics/rounding.ts";
+import type { Numerics } from "../numerics/rounding.ts";
 import type { Program } from "../plan/program.ts";
 import { runReport, type RunReport } from "../report/run-report.ts";
 import type { HostTensor } from "../sim/host-io.ts";
@@ -38,7 +38,7 @@ export async function execute({ schedule, program, planMs, options }: Job): Prom
   const progress = new Progress();
   try {
     const numerics: Numerics = {
-      rounding: options.rounding as Rounding,
+      rounding: options.rounding,
       seed: wholeSeed(options.seed),
       overflow: "saturate",
     };
@@ -144,7 +144,7 @@ function backendOf(options: RunOptions): Backend {
   }
   return options.backend === "reference"
     ? new ReferenceBackend()
-    : createWasmBackend({ threads, simd: options.simd as "auto" | "strict" | "relaxed" });
+    : createWasmBackend({ threads, simd: options.simd });
 }
 
 const MOST_THREADS = 64;
@@ -159,7 +159,7 @@ function check(
   const elements = new Map([...inputs].map(([name, { data }]) => [name, data]));
   const wanted = evaluate(program, elements, {
     sample: options.check === "full" ? "all" : "some",
-    rounding: options.rounding as Rounding,
+    rounding: options.rounding,
   });
   return wanted.flatMap((want) => {
     const output = outputs.get(want.name);
@@ -172,8 +172,7 @@ function nonFiniteFindings(outputs: ReadonlyMap<string, HostTensor>): Finding[] 
     let count = 0;
     let first = -1;
     data.forEach((element, index) => {
-      const isFinite =
-        dtype === "f16" ? (element & 0x7c00) !== 0x7c00 : Number.isFinite(element);
+      const isFinite = dtype === "f16" ? (element & 0x7c00) !== 0x7c00 : Number.isFinite(element);
       if (isFinite) return;
       count++;
       if (first < 0) first = index;

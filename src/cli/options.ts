@@ -1,5 +1,6 @@
-import type { Argv, InferredOptionTypes, Options } from "yargs";
+import type { Options } from "yargs";
 import { SimError } from "../base/errors.ts";
+import type { Rounding } from "../numerics/rounding.ts";
 import type { GemmOperation, Program } from "../plan/program.ts";
 import { parseProgram } from "../plan/program-file.ts";
 import { attention } from "../plan/programs/attention.ts";
@@ -11,8 +12,25 @@ import { readBytes } from "../io/files.ts";
 /** Largest schedule or program file that is read. */
 export const MOST_FILE_BYTES: number = 512 * 2 ** 20;
 
+export interface ShapeOptions {
+  readonly tokens?: number;
+  readonly width?: number;
+  readonly heads?: number;
+  readonly "head-size"?: number;
+  readonly hidden?: number;
+  readonly m?: number;
+  readonly n?: number;
+  readonly k?: number;
+  readonly tiles?: number;
+  readonly grid?: string;
+  readonly orientation?: GemmOperation["orientation"];
+  readonly "gemm-weights"?: GemmOperation["weights"];
+  readonly "query-parts"?: number;
+  readonly "key-block"?: number;
+}
+
 /** Options that give a built-in program its shape; each has the SigLIP block's value by default. */
-export const SHAPE_OPTIONS = {
+export const SHAPE_OPTIONS: Readonly<Record<keyof ShapeOptions, Options>> = {
   tokens: { type: "number", describe: "rows of the input (default 729)" },
   width: { type: "number", describe: "columns of the input (default 1152)" },
   heads: { type: "number", describe: "attention heads (default 16)" },
@@ -33,12 +51,25 @@ export const SHAPE_OPTIONS = {
   },
   "query-parts": { type: "number", describe: "attention: parts of each head's queries" },
   "key-block": { type: "number", describe: "attention: keys that one tile owns" },
-} as const satisfies Record<string, Options>;
+};
 
-export type ShapeOptions = InferredOptionTypes<typeof SHAPE_OPTIONS>;
+export interface RunOptions {
+  readonly backend: "wasm" | "reference";
+  readonly rounding: Rounding;
+  readonly seed: number;
+  readonly threads: number;
+  readonly simd: "auto" | "strict" | "relaxed";
+  readonly data: "gaussian" | "constant";
+  readonly input?: readonly string[];
+  readonly weights?: readonly string[];
+  readonly "cycles-only": boolean;
+  readonly check: "none" | "sample" | "full";
+  readonly "save-output"?: string;
+  readonly json: boolean;
+}
 
 /** Options of every command that runs a schedule. */
-export const RUN_OPTIONS = {
+export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Options>> = {
   backend: {
     choices: ["wasm", "reference"],
     default: "wasm",
@@ -49,7 +80,11 @@ export const RUN_OPTIONS = {
     default: "nearest",
     describe: "how kernels round to f16",
   },
-  seed: { type: "number", default: 1, describe: "of the data made here and of stochastic rounding" },
+  seed: {
+    type: "number",
+    default: 1,
+    describe: "of the data made here and of stochastic rounding",
+  },
   threads: { type: "number", default: 1, describe: "threads that compute values" },
   simd: {
     choices: ["auto", "strict", "relaxed"],
@@ -79,11 +114,9 @@ export const RUN_OPTIONS = {
   },
   "save-output": { type: "string", describe: "write the output to this .npy file, or to a folder" },
   json: { type: "boolean", default: false, describe: "print one JSON object" },
-} as const satisfies Record<string, Options>;
+};
 
-export type RunOptions = InferredOptionTypes<typeof RUN_OPTIONS>;
-
-export const PROGRAM_NAMES = ["siglip-attention", "attention", "gemm", "mlp"] as const;
+export const PROGRAM_NAMES: readonly string[] = ["siglip-attention", "attention", "gemm", "mlp"];
 
 /**
  * A built-in program of the given shape, or the one in a JSON file.
@@ -115,12 +148,8 @@ export function programOf(name: string, options: ShapeOptions): Program {
         k: positive("k", options.k, 1152),
         tiles: shape.tiles,
         ...grid,
-        ...(options.orientation
-          ? { orientation: options.orientation as GemmOperation["orientation"] }
-          : {}),
-        ...(options["gemm-weights"]
-          ? { weights: options["gemm-weights"] as GemmOperation["weights"] }
-          : {}),
+        ...(options.orientation ? { orientation: options.orientation } : {}),
+        ...(options["gemm-weights"] ? { weights: options["gemm-weights"] } : {}),
       });
     case "mlp":
       return mlp({ ...shape, hidden: positive("hidden", options.hidden, 4304) });
@@ -166,12 +195,4 @@ function parseGrid(text: string): GemmOperation["grid"] {
     where: { option: "grid" },
     fix: "Give three whole numbers, rows x columns x inner parts: 46x16x2",
   });
-}
-
-/** Adds a group of options to a command. */
-export function withOptions<T, O extends Record<string, Options>>(
-  command: Argv<T>,
-  options: O,
-): Argv<Omit<T, keyof O> & InferredOptionTypes<O>> {
-  return command.options(options);
 }

@@ -1,4 +1,4 @@
-import type { CommandModule } from "yargs";
+import type { Argv, CommandModule } from "yargs";
 import { SimError } from "../base/errors.ts";
 import { writeAside } from "../io/files.ts";
 import { plan } from "../plan/plan.ts";
@@ -6,12 +6,12 @@ import { formatSchedule } from "../sim/schedule-file.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { validateSchedule } from "../sim/validate.ts";
 import { IPU21 } from "../target/ipu21.ts";
-import { programOf, PROGRAM_NAMES, SHAPE_OPTIONS, withOptions, type ShapeOptions } from "./options.ts";
+import { programOf, PROGRAM_NAMES, SHAPE_OPTIONS, type ShapeOptions } from "./options.ts";
 import { table } from "./table.ts";
 
 interface PlanArguments extends ShapeOptions {
   readonly program: string;
-  readonly output?: string | undefined;
+  readonly output?: string;
   readonly json: boolean;
 }
 
@@ -19,7 +19,8 @@ export const planCommand: CommandModule<object, PlanArguments> = {
   command: "plan <program>",
   describe: "make a schedule from a program",
   builder: (command) =>
-    withOptions(command, SHAPE_OPTIONS)
+    command
+      .options(SHAPE_OPTIONS)
       .positional("program", {
         type: "string",
         demandOption: true,
@@ -28,7 +29,10 @@ export const planCommand: CommandModule<object, PlanArguments> = {
       .option("output", { alias: "o", type: "string", describe: "write the schedule to this file" })
       .option("json", { type: "boolean", default: false, describe: "print the schedule itself" })
       .example("$0 plan siglip-attention -o siglip.json", "the recorded attention block")
-      .example("$0 plan gemm --m 512 --n 512 --k 512 --tiles 64", "a GEMM on 64 tiles"),
+      .example(
+        "$0 plan gemm --m 512 --n 512 --k 512 --tiles 64",
+        "a GEMM on 64 tiles",
+      ) as unknown as Argv<PlanArguments>,
   handler: (options) => {
     if (options.output !== undefined && options.json) {
       throw new SimError("BAD_USAGE", {

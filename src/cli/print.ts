@@ -49,9 +49,7 @@ export function printReport(report: RunReport, clockHz: number): string {
   }
   if (findings.length > 0) sections.push(findings.map(printFinding).join("\n"));
   const ms = (value: number): string => `${value.toFixed(0)} ms`;
-  sections.push(
-    `wall: plan ${ms(wall.planMs)}, run ${ms(wall.runMs)}, check ${ms(wall.checkMs)}`,
-  );
+  sections.push(`wall: plan ${ms(wall.planMs)}, run ${ms(wall.runMs)}, check ${ms(wall.checkMs)}`);
   return `${sections.join("\n\n")}\n`;
 }
 
@@ -83,7 +81,9 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
   const { total, recorded, errorPercent, tileCycles } = cycles;
   const ms = (1000 * total) / clockHz;
   const beside =
-    recorded === null ? "" : `; measured about ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
+    recorded === null
+      ? ""
+      : `; measured about ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
   const share = Object.entries(tileCycles).map(([activity, sum]): [string, number, string] => [
     activity,
     Math.round(sum / tiles),

@@ -1,4 +1,4 @@
-import type { CommandModule } from "yargs";
+import type { Argv, CommandModule } from "yargs";
 import { SimError } from "../base/errors.ts";
 import { plan } from "../plan/plan.ts";
 import { IPU21 } from "../target/ipu21.ts";
@@ -8,22 +8,23 @@ import {
   programOf,
   RUN_OPTIONS,
   SHAPE_OPTIONS,
-  withOptions,
   type RunOptions,
   type ShapeOptions,
 } from "./options.ts";
 import { loadSchedule } from "./run-command.ts";
 
 interface ReplayArguments extends RunOptions, ShapeOptions {
-  readonly profile?: string | undefined;
-  readonly schedule?: string | undefined;
+  readonly profile?: string;
+  readonly schedule?: string;
 }
 
 export const replayCommand: CommandModule<object, ReplayArguments> = {
   command: "replay [profile]",
-  describe: "plan the SigLIP attention block, run it, and hold its cycles against the measured ones",
+  describe:
+    "plan the SigLIP attention block, run it, and hold its cycles against the measured ones",
   builder: (command) =>
-    withOptions(withOptions(command, RUN_OPTIONS), SHAPE_OPTIONS)
+    command
+      .options({ ...RUN_OPTIONS, ...SHAPE_OPTIONS })
       .positional("profile", { type: "string", describe: "a recorded profile" })
       .option("schedule", {
         type: "string",
@@ -32,7 +33,10 @@ export const replayCommand: CommandModule<object, ReplayArguments> = {
       .example("$0 replay", "1,472 tiles: outputs, their error, cycles")
       .example("$0 replay --data constant --check full", "the benchmark's constants, all heads")
       .example("$0 replay --cycles-only --json", "cycles alone, as JSON")
-      .example("$0 replay --tokens 196 --heads 4 --tiles 368", "a smaller block"),
+      .example(
+        "$0 replay --tokens 196 --heads 4 --tiles 368",
+        "a smaller block",
+      ) as unknown as Argv<ReplayArguments>,
   handler: async (options) => {
     if (options.profile !== undefined) {
       throw new SimError("BAD_USAGE", {

@@ -1,4 +1,4 @@
-import type { CommandModule } from "yargs";
+import type { Argv, CommandModule } from "yargs";
 import { readBytes } from "../io/files.ts";
 import { parseSchedule } from "../sim/schedule-file.ts";
 import type { Schedule } from "../sim/schedule.ts";
@@ -9,7 +9,6 @@ import {
   PROGRAM_NAMES,
   RUN_OPTIONS,
   SHAPE_OPTIONS,
-  withOptions,
   type RunOptions,
   type ShapeOptions,
 } from "./options.ts";
@@ -17,14 +16,15 @@ import { finish } from "./finish.ts";
 
 interface RunArguments extends RunOptions, ShapeOptions {
   readonly schedule: string;
-  readonly against?: string | undefined;
+  readonly against?: string;
 }
 
 export const runCommand: CommandModule<object, RunArguments> = {
   command: "run <schedule>",
   describe: "run a schedule file: its outputs and its cycles",
   builder: (command) =>
-    withOptions(withOptions(command, RUN_OPTIONS), SHAPE_OPTIONS)
+    command
+      .options({ ...RUN_OPTIONS, ...SHAPE_OPTIONS })
       .positional("schedule", {
         type: "string",
         demandOption: true,
@@ -35,7 +35,10 @@ export const runCommand: CommandModule<object, RunArguments> = {
         describe: `program that the outputs are checked against in f64: ${PROGRAM_NAMES.join(", ")} or a .json file`,
       })
       .example("$0 run siglip.json --threads 2", "run a saved schedule on two threads")
-      .example("$0 run siglip.json --cycles-only --json", "its cycles as JSON"),
+      .example(
+        "$0 run siglip.json --cycles-only --json",
+        "its cycles as JSON",
+      ) as unknown as Argv<RunArguments>,
   handler: async (options) => {
     const start = performance.now();
     const schedule = loadSchedule(options.schedule);

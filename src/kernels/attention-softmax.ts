@@ -141,7 +141,8 @@ function sumOfRow(
 ): number {
   const { keyColumns, paddedKeyColumns, rows } = spec;
   const form = softmaxForm(spec);
-  if (context.rounding === "exact" || form === "unpadded") return sumInOrder(weights, 0, keyColumns);
+  if (context.rounding === "exact" || form === "unpadded")
+    return sumInOrder(weights, 0, keyColumns);
   if (form === "narrow") return sumNarrow(weights, keyColumns);
   let total = 0;
   for (let worker = 0; worker < WORKERS; worker++) {

@@ -14,7 +14,8 @@ export function checkPositive<Spec extends KernelSpec>(
 ): void {
   for (const field of fields) {
     const value = spec[field];
-    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MOST) continue;
+    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MOST)
+      continue;
     throw shapeMismatch(
       spec,
       `${field} is ${String(value)}`,

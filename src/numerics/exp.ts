@@ -22,7 +22,7 @@ export function expF32(x: number): number {
 const LOG2_E = Math.fround(Math.LOG2E);
 /** ln 2 in two parts; the first has so few bits that n * HIGH is exact. */
 const LN2_HIGH = 0.693359375;
-const LN2_LOW = Math.fround(-2.12194440e-4);
+const LN2_LOW = Math.fround(-2.1219444e-4);
 const COEFFICIENTS = [1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1, 1].map(Math.fround);
 
 function roundToEven(x: number): number {

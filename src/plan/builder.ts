@@ -76,7 +76,11 @@ export interface Label {
 
 type PlanStep =
   | { readonly kind: "compute"; readonly label: Label; readonly calls: readonly TileCall[] }
-  | { readonly kind: "exchange"; readonly label: Label; readonly transfers: readonly PlanTransfer[] };
+  | {
+      readonly kind: "exchange";
+      readonly label: Label;
+      readonly transfers: readonly PlanTransfer[];
+    };
 
 /** Names a call's kernel; `rowCounts` are those of all GEMM calls of the plan (F2.1). */
 export type SymbolOf = (spec: KernelSpec, plan: PlanShape) => string;
@@ -167,17 +171,15 @@ export class PlanBuilder {
       const name = (spec: KernelSpec): string => symbolOf(spec, shape);
       return { kind: "compute", calls: groupCalls(step.calls, labels[index], at, name) };
     });
-    const buffers = used.map(
-      (buffer): Buffer => ({
-        name: buffer.name,
-        address: at(ref(buffer)),
-        bytes: buffer.bytes,
-        tiles: [...buffer.tiles].sort((a, b) => a - b).map(tileId),
-        firstStep: buffer.firstStep,
-        lastStep: buffer.lastStep,
-        ...(buffer.zeroFilled ? { zeroFilled: true as const } : {}),
-      }),
-    );
+    const buffers = used.map((buffer): Buffer => ({
+      name: buffer.name,
+      address: at(ref(buffer)),
+      bytes: buffer.bytes,
+      tiles: [...buffer.tiles].sort((a, b) => a - b).map(tileId),
+      firstStep: buffer.firstStep,
+      lastStep: buffer.lastStep,
+      ...(buffer.zeroFilled ? { zeroFilled: true as const } : {}),
+    }));
     return { steps, buffers, at };
   }
 

@@ -80,7 +80,10 @@ export function convert(
   // phases show that a tile's sends and receives wait for each other (F4.7).
   const sourceBytes = unpacks ? largestShardBytes(view.value.shards, target.dtype) : 0;
   const targetBytes = rearranges
-    ? stagedDestinations.reduce((most, { shard }) => Math.max(most, shardBytes(shard, target.dtype)), 0)
+    ? stagedDestinations.reduce(
+        (most, { shard }) => Math.max(most, shardBytes(shard, target.dtype)),
+        0,
+      )
     : 0;
   const targetStart = Math.ceil(sourceBytes / 32) * 32;
   const staging = builder.buffer(`${name}.staging`, targetStart + targetBytes, "standard", {
@@ -439,9 +442,7 @@ function emitMoves(
         source,
         from: { buffer: start.buffer, offset: start.offset + sourceByte },
         words: bytes / 4,
-        to: [
-          { tiles, at: { buffer: target.buffer, offset: target.offset + destinationByte } },
-        ],
+        to: [{ tiles, at: { buffer: target.buffer, offset: target.offset + destinationByte } }],
       }));
     }),
   );
@@ -466,7 +467,7 @@ export function copyLocally(
   const steps: TileCall[][] = [];
   const nextStep = new Map<number, number>();
   for (const { tile, from, to, spans } of copies) {
-    for (let first = 0; first < spans.length; ) {
+    for (let first = 0; first < spans.length;) {
       const { bytes } = spans[first];
       let end = first;
       while (end < spans.length && spans[end].bytes === bytes) end++;

@@ -75,7 +75,10 @@ export function lowerAdd(
     builder,
     plainView(b),
     { ...b, name: `${b.name}.aligned`, layout: a.layout, tileOf: a.tileOf },
-    { label: { operation: label, reason: "OperatorInput { input: 1 }", value: b.id }, inPlace: true },
+    {
+      label: { operation: label, reason: "OperatorInput { input: 1 }", value: b.id },
+      inPlace: true,
+    },
   );
   return lowerElementwise(
     builder,

@@ -61,7 +61,13 @@ export function gemmLayouts(
   const rowUnit = orientation === "swapped" ? PANEL : 1;
   const columnUnit = orientation === "swapped" ? 2 : PANEL;
   checkParts("m", m, Math.ceil(tokens / rowUnit), `${tokens} rows in blocks of ${rowUnit}`, output);
-  checkParts("n", n, Math.ceil(columns / columnUnit), `${columns} columns by ${columnUnit}`, output);
+  checkParts(
+    "n",
+    n,
+    Math.ceil(columns / columnUnit),
+    `${columns} columns by ${columnUnit}`,
+    output,
+  );
   checkParts("k", k, innerPanels, `an inner length of ${inner} in panels of ${PANEL}`, output);
 
   const block = (size: number): Partial<AxisTiling> => ({ block_size: size, padding: "zero" });
@@ -79,9 +85,7 @@ export function gemmLayouts(
   const innerPart = Math.ceil(innerPanels / k) * PANEL;
 
   const isSwapped = orientation === "swapped";
-  const leftOrder = isSwapped
-    ? blockMajor(innerPart, PANEL, "transposed-matrix")
-    : AMP_LEFT;
+  const leftOrder = isSwapped ? blockMajor(innerPart, PANEL, "transposed-matrix") : AMP_LEFT;
   const rightOrder = isSwapped ? AMP_TRANSPOSED_LEFT : blockMajor(innerPart, PANEL);
   // The kernel reads its coefficients, the right operand of its own product, from this class.
   const leftClass = isSwapped ? weights : "standard";
@@ -142,7 +146,12 @@ export function lowerGemm(
       : convert(
           builder,
           plainView(right),
-          { ...right, name: `${right.name}.operand`, layout: layouts.right, tileOf: (tile) => tile },
+          {
+            ...right,
+            name: `${right.name}.operand`,
+            layout: layouts.right,
+            tileOf: (tile) => tile,
+          },
           { label: named("OperatorInput { input: 1 }", right.id), inPlace: true },
         );
 
@@ -152,8 +161,7 @@ export function lowerGemm(
     elementsOf(extentsOf(shards[owner])) * BYTES_PER_ELEMENT.f16;
   const most = Math.max(...shards.map((_, owner) => bytesOf(owner)));
   const homeBuffer = builder.buffer(`${result.name}.home`, most, home.layout.memory_class);
-  const partial =
-    k === 1 ? homeBuffer : builder.buffer(`${result.name}.partial`, most, "standard");
+  const partial = k === 1 ? homeBuffer : builder.buffer(`${result.name}.partial`, most, "standard");
 
   const calls: TileCall[] = [];
   const specs = new Map<string, GemmSpec>();
@@ -240,9 +248,7 @@ export function lowerGemm(
         tile: owner,
         spec,
         elements: [elements, elements, elements * (k - 1)],
-        invocations: [
-          { output: ref(sum), inputs: [ref(partials), ref(partials, bytesOf(owner))] },
-        ],
+        invocations: [{ output: ref(sum), inputs: [ref(partials), ref(partials, bytesOf(owner))] }],
       };
     }),
   );

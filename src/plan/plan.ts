@@ -122,9 +122,14 @@ class Planner {
         const layout = this.#layoutFor(operation.output, type);
         const reason = "OperatorKernel";
         return place(
-          convert(builder, view, { ...result, layout }, {
-            label: { operation: label, reason, value: type.id },
-          }),
+          convert(
+            builder,
+            view,
+            { ...result, layout },
+            {
+              label: { operation: label, reason, value: type.id },
+            },
+          ),
         );
       }
       case "attention": {
@@ -138,9 +143,7 @@ class Planner {
         return place(lowerGelu(builder, operation, this.value(operation.input), result, label));
       case "add": {
         const [a, b] = operation.inputs;
-        return place(
-          lowerAdd(builder, operation, [this.value(a), this.value(b)], result, label),
-        );
+        return place(lowerAdd(builder, operation, [this.value(a), this.value(b)], result, label));
       }
       case "cast":
         return place(lowerCast(builder, operation, this.value(operation.input), result, label));

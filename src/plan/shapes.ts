@@ -69,10 +69,15 @@ function resultType(
       expectRank(left, 2, 3, operation);
       expectRank(right, 2, 2, operation);
       if (left.shape.length === 3 && left.shape[0] !== 1) {
-        throw mismatch(operation, `a batch of ${left.shape[0]} matrices; one is planned`, left.shape);
+        throw mismatch(
+          operation,
+          `a batch of ${left.shape[0]} matrices; one is planned`,
+          left.shape,
+        );
       }
       for (const { name, dtype } of [left, right]) {
-        if (dtype !== (operation.multiply ?? "f16")) throw wrongDType(operation, name, dtype, "f16");
+        if (dtype !== (operation.multiply ?? "f16"))
+          throw wrongDType(operation, name, dtype, "f16");
       }
       if (operation.multiply === "f32") {
         throw new SimError("DTYPE_MISMATCH", {
@@ -94,7 +99,8 @@ function resultType(
       const input = typeOfInput(operation.input);
       expectRank(input, 3, 3, operation);
       const [batch, tokens, width] = input.shape;
-      if (batch !== 1) throw mismatch(operation, `a batch of ${batch}; one is planned`, input.shape);
+      if (batch !== 1)
+        throw mismatch(operation, `a batch of ${batch}; one is planned`, input.shape);
       if (width % operation.heads !== 0) {
         throw mismatch(
           operation,
@@ -105,10 +111,13 @@ function resultType(
       return { shape: [operation.heads, tokens, width / operation.heads], dtype: input.dtype };
     }
     case "attention": {
-      const [query, key, value] = [operation.query, operation.key, operation.value].map(typeOfInput);
+      const [query, key, value] = [operation.query, operation.key, operation.value].map(
+        typeOfInput,
+      );
       for (const operand of [query, key, value]) {
         expectRank(operand, 3, 3, operation);
-        if (operand.dtype !== "f16") throw wrongDType(operation, operand.name, operand.dtype, "f16");
+        if (operand.dtype !== "f16")
+          throw wrongDType(operation, operand.name, operand.dtype, "f16");
       }
       const fits =
         query.shape[0] === key.shape[0] &&
@@ -172,12 +181,7 @@ function mismatch(operation: Operation, what: string, shape: readonly number[]):
   });
 }
 
-function wrongDType(
-  operation: Operation,
-  name: string,
-  dtype: DType,
-  needed: DType,
-): SimError {
+function wrongDType(operation: Operation, name: string, dtype: DType, needed: DType): SimError {
   return new SimError("DTYPE_MISMATCH", {
     what: `${operation.kind} ${operation.output}: ${name} is ${dtype}, ${needed} is needed`,
     where: { value: name, dtype },

@@ -34,7 +34,12 @@ const softmax = (rows: number, keyColumns: number, paddedKeyColumns: number): Ke
   keyColumns,
   paddedKeyColumns,
 });
-const merge = (rows: number, columns: number, initial: boolean, finalBlock: boolean): KernelSpec => ({
+const merge = (
+  rows: number,
+  columns: number,
+  initial: boolean,
+  finalBlock: boolean,
+): KernelSpec => ({
   kind: "attention-merge",
   rows,
   valueDimension: columns,
@@ -43,7 +48,11 @@ const merge = (rows: number, columns: number, initial: boolean, finalBlock: bool
   initial,
   finalBlock,
 });
-const extents = (matrices: number, rows: readonly [number, number], columns: readonly [number, number]) => ({
+const extents = (
+  matrices: number,
+  rows: readonly [number, number],
+  columns: readonly [number, number],
+) => ({
   matrices,
   logicalRows: rows[0],
   physicalRows: rows[1],
@@ -58,8 +67,26 @@ const SPECS: readonly KernelSpec[] = [
   gemm(7, 96, 80),
   gemm(72, 64, 16),
   gemm(6, 48, 32, "accumulate"),
-  { kind: "gemm", multiply: "f32", accumulate: "f32", mode: "initialize", weights: "standard", rows: 5, innerBlock: 64, outputColumns: 64 },
-  { kind: "gemm", multiply: "f32", accumulate: "f32", mode: "accumulate", weights: "standard", rows: 6, innerBlock: 64, outputColumns: 64 },
+  {
+    kind: "gemm",
+    multiply: "f32",
+    accumulate: "f32",
+    mode: "initialize",
+    weights: "standard",
+    rows: 5,
+    innerBlock: 64,
+    outputColumns: 64,
+  },
+  {
+    kind: "gemm",
+    multiply: "f32",
+    accumulate: "f32",
+    mode: "accumulate",
+    weights: "standard",
+    rows: 6,
+    innerBlock: 64,
+    outputColumns: 64,
+  },
   { kind: "reduce-sum", partials: 2, elements: 1152 },
   { kind: "reduce-sum", partials: 5, elements: 40 },
   { kind: "copy", bytes: 2304, rows: 1, sourceStride: 2304, outputStride: 2304 },
@@ -71,9 +98,24 @@ const SPECS: readonly KernelSpec[] = [
   { kind: "unpack", order: AMP_OUTPUT, ...extents(2, [5, 7], [20, 32]) },
   { kind: "rearrange", order: AMP_LEFT, ...extents(1, [8, 8], [72, 80]), runTimeShape: false },
   { kind: "rearrange", order: AMP_LEFT, ...extents(3, [5, 6], [17, 32]), runTimeShape: false },
-  { kind: "rearrange", order: AMP_TRANSPOSED_RIGHT, ...extents(1, [25, 64], [72, 80]), runTimeShape: true },
-  { kind: "rearrange", order: AMP_TRANSPOSED_RIGHT, ...extents(2, [16, 16], [16, 16]), runTimeShape: false },
-  { kind: "rearrange", order: blockMajor(64, 16), ...extents(1, [60, 64], [72, 80]), runTimeShape: false },
+  {
+    kind: "rearrange",
+    order: AMP_TRANSPOSED_RIGHT,
+    ...extents(1, [25, 64], [72, 80]),
+    runTimeShape: true,
+  },
+  {
+    kind: "rearrange",
+    order: AMP_TRANSPOSED_RIGHT,
+    ...extents(2, [16, 16], [16, 16]),
+    runTimeShape: false,
+  },
+  {
+    kind: "rearrange",
+    order: blockMajor(64, 16),
+    ...extents(1, [60, 64], [72, 80]),
+    runTimeShape: false,
+  },
   softmax(8, 729, 768),
   softmax(7, 97, 112),
   softmax(3, 40, 48),
@@ -123,7 +165,9 @@ describe.each(VARIANTS)("the wasm backend, $simd SIMD on $threads threads", (var
             const want = await bytesAfter(reference, placeCall(spec, 2, seed, data), numerics);
             const got = await bytesAfter(wasm, placeCall(spec, 2, seed, data), numerics);
             const differs = want.findIndex((byte, index) => byte !== got[index]);
-            expect(differs, `${rounding}, ${data} data, ${overflow}: first differing byte`).toBe(-1);
+            expect(differs, `${rounding}, ${data} data, ${overflow}: first differing byte`).toBe(
+              -1,
+            );
           }
         }
       }

@@ -73,11 +73,7 @@ test("the benchmark's constants give the golden value at every stage", () => {
   expect(softmax.f32[385]).toBe(729);
 
   const value = halves(768 * 80, 0x3c01);
-  const weighted = run(
-    gemm(1, 768, 80),
-    viewOf(softmax.u8.buffer, 0, 768 * 2),
-    value,
-  );
+  const weighted = run(gemm(1, 768, 80), viewOf(softmax.u8.buffer, 0, 768 * 2), value);
   expect(hex(weighted.u16[0])).toBe("0x61b3");
 
   const output = run(

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { AMP_LEFT, AMP_TRANSPOSED_LEFT, AMP_TRANSPOSED_RIGHT } from "../../src/layouts/constructors.ts";
+import {
+  AMP_LEFT,
+  AMP_TRANSPOSED_LEFT,
+  AMP_TRANSPOSED_RIGHT,
+} from "../../src/layouts/constructors.ts";
 import { kernelOf } from "../../src/kernels/registry.ts";
 import type { KernelSpec, RearrangeSpec, UnpackSpec } from "../../src/kernels/spec.ts";
 import { IPU21 } from "../../src/target/ipu21.ts";

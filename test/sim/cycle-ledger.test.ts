@@ -3,10 +3,9 @@ import { expect, test } from "vitest";
 import { ACTIVITIES, CycleLedger } from "../../src/sim/cycle-ledger.ts";
 
 test("every tile's activities add up to the time elapsed, whatever it did", () => {
-  const spans = fc.array(
-    fc.tuple(fc.nat(4), fc.constantFrom(...ACTIVITIES), fc.nat(1_000_000)),
-    { maxLength: 200 },
-  );
+  const spans = fc.array(fc.tuple(fc.nat(4), fc.constantFrom(...ACTIVITIES), fc.nat(1_000_000)), {
+    maxLength: 200,
+  });
   fc.assert(
     fc.property(spans, (items) => {
       const ledger = new CycleLedger(5);

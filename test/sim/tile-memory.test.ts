@@ -10,7 +10,7 @@ describe("a view of tile memory", () => {
   const memory = new TileMemory(IPU21, 3);
 
   // prettier-ignore
-  test.each([
+  test.each<[number, number, number, number, string, string]>([
     // tile address      bytes alignment  code             why
     [  0,   BASE - 1,    1,    1,         "OUT_OF_BOUNDS", "before the first byte"],
     [  0,   END - 3,     4,    1,         "OUT_OF_BOUNDS", "a word over the end"],
@@ -21,7 +21,7 @@ describe("a view of tile memory", () => {
     [  0,   NaN,         4,    1,         "OUT_OF_BOUNDS", "no number"],
     [  0,   BASE + 2,    4,    4,         "MISALIGNED",    "a word at a half word"],
     [  0,   BASE + 4,    8,    8,         "MISALIGNED",    "a double word at a word"],
-  ] as const)("of tile %i at %i, %i B by %i, is refused with %s: %s", (tile, at, bytes, alignment, code) => {
+  ])("of tile %i at %i, %i B by %i, is refused with %s: %s", (tile, at, bytes, alignment, code) => {
     expect(() => memory.view(tileId(tile), address(at), bytes, alignment)).toThrowError(
       expect.objectContaining({ code }),
     );

@@ -68,7 +68,11 @@ function landingsByTile(transfers: readonly Transfer[]): Map<number, number[]> {
   return landings;
 }
 
-function isWrittenOver(landings: readonly number[] | undefined, start: number, end: number): boolean {
+function isWrittenOver(
+  landings: readonly number[] | undefined,
+  start: number,
+  end: number,
+): boolean {
   if (!landings) return false;
   for (let i = 0; i < landings.length; i += 2) {
     if (landings[i] < end && start < landings[i + 1]) return true;

@@ -65,9 +65,7 @@ export function recordOf(
       if (spec.multiply === "f16") throw new InternalError("an f16 GEMM has records of its own");
       const { rows, innerBlock, outputColumns, mode } = spec;
       const accumulate = Number(mode === "accumulate");
-      return [
-        [OPERATION.gemmF32, output, ...inputs, rows, innerBlock, outputColumns, accumulate],
-      ];
+      return [[OPERATION.gemmF32, output, ...inputs, rows, innerBlock, outputColumns, accumulate]];
     }
     case "reduce-sum": {
       const { elements, partials } = spec;
@@ -75,7 +73,9 @@ export function recordOf(
     }
     case "copy": {
       const { bytes, rows, outputStride, sourceStride } = spec;
-      return [[OPERATION.copy, output, inputs[0], 0, rows, bytes / rows, outputStride, sourceStride]];
+      return [
+        [OPERATION.copy, output, inputs[0], 0, rows, bytes / rows, outputStride, sourceStride],
+      ];
     }
     case "fill-zero":
       return [[OPERATION.fillZero, output, 0, 0, spec.bytes]];
@@ -139,7 +139,12 @@ interface StoredMatrices extends StoredShape {
 }
 
 function rowMajor(rows: number, columns: number): StoredMatrices {
-  return { order: { kind: "row-major" }, rows, columns, start: (matrix) => matrix * rows * columns };
+  return {
+    order: { kind: "row-major" },
+    rows,
+    columns,
+    start: (matrix) => matrix * rows * columns,
+  };
 }
 
 /**

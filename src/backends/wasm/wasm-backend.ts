@@ -160,11 +160,7 @@ class WasmBackend implements Backend {
   }
 
   /** The calls of f16 GEMMs, tile by tile; several invocations of one tile stay in order. */
-  async #runGemms(
-    calls: readonly KernelCall[],
-    numerics: Numerics,
-    step: number,
-  ): Promise<void> {
+  async #runGemms(calls: readonly KernelCall[], numerics: Numerics, step: number): Promise<void> {
     const most = Math.max(...calls.map(({ invocations }) => invocations.length));
     for (let turn = 0; turn < most; turn++) {
       const gemms: GemmCall[] = [];
@@ -187,23 +183,19 @@ class WasmBackend implements Backend {
 
   async #runGemmTurn(gemms: readonly GemmCall[], numerics: Numerics, step: number): Promise<void> {
     const { map, pool, scratch } = this.#ready();
-    const shared = await findShared(
-      gemms,
-      new Uint32Array(map.memory.buffer),
-      async (pairs) => {
-        const flags = scratch.lend("flags", pairs.length * 4);
-        const records = pairs.map(({ a, b, bytes }, index) => [
-          OPERATION.same,
-          a,
-          b,
-          flags + 4 * index,
-          bytes,
-        ]);
-        await pool.run(inGroups(concatenate(records), GROUP.compare));
-        const results = new Int32Array(map.memory.buffer, flags, pairs.length);
-        return Array.from(results, (result) => result !== 0);
-      },
-    );
+    const shared = await findShared(gemms, new Uint32Array(map.memory.buffer), async (pairs) => {
+      const flags = scratch.lend("flags", pairs.length * 4);
+      const records = pairs.map(({ a, b, bytes }, index) => [
+        OPERATION.same,
+        a,
+        b,
+        flags + 4 * index,
+        bytes,
+      ]);
+      await pool.run(inGroups(concatenate(records), GROUP.compare));
+      const results = new Int32Array(map.memory.buffer, flags, pairs.length);
+      return Array.from(results, (result) => result !== 0);
+    });
 
     // What several calls read is packed once; the rest by its one call, on the fly.
     const packed = new Map<SharedOperand, number>();
