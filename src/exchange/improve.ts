@@ -15,7 +15,7 @@ export interface ImprovedPhase extends PhaseSchedule {
 }
 
 /**
- * Rounds by default: this over the transfers, at least one. A guess that agrees with all that is known: it
+ * Rounds by default: this over the transfers, at least one. `assumed`: it agrees with all that is known, for it
  * gives the event cycles of both recorded phases that list scheduling alone does not, 1,661 of 1,518
  * transfers and 4,395 of 734, and leaves every golden schedule as it is.
  */

@@ -69,6 +69,9 @@ export const IPU21: Target = deepFreeze({
     gemmCosts: "the constants of a GEMM's time are fitted to five of its shapes",
     compiledKernels: "kernels compiled from C++ take the cycles that the trace shows",
     barriers: "from the last arrival to the release: 230, shared rows 348, the first phase 389",
+    exchangeRepairs:
+      "the order of a phase is repaired at most 2048 / transfers times, at least once",
+    wideControls: "64-bit receives are controlled by selection, format, pointer and format again",
     uninitialised: "padding that nothing writes holds zeros",
   },
 });
