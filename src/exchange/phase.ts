@@ -5,7 +5,7 @@ import { preparePhase, type PhaseTransfer, type PreparedPhase } from "./prepare.
 import { ReadyQueue } from "./ready-queue.ts";
 import { Timeline } from "./timeline.ts";
 
-export { ACTIVITY_KINDS, type PhaseActivities, type PhaseSchedule } from "./phase-schedule.ts";
+export { ACTIVITY_KINDS, type PhaseSchedule } from "./phase-schedule.ts";
 export type { PhaseTransfer } from "./prepare.ts";
 
 export interface PhaseOptions {

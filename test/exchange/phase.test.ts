@@ -13,7 +13,7 @@ import { IPU21 } from "../../src/target/ipu21.ts";
 import { partnerOf } from "../../src/target/topology.ts";
 import { phaseFaults } from "../support/phase-faults.ts";
 import { slowPhase, type SlowActivity } from "../support/slow-phase.ts";
-import { siglipPhases } from "./siglip.ts";
+import { siglipPhases, siglipProgram } from "./siglip.ts";
 import { goldenCases, invalidReason, reasonOf } from "./support.ts";
 
 type GoldenKind = "Send" | "Receive" | "PartnerBusy";
@@ -135,6 +135,13 @@ describe("an attention block on 1,472 tiles", () => {
     expect(improved.improvements).toBe(improvements);
     if (improvements === 0) expect(improved.eventCycles).toBe(improved.chainBound);
     expect(phaseFaults(phase?.transfers ?? [], activitiesOf(improved), IPU21)).toEqual([]);
+  });
+
+  test("its program of eleven phases is the recorded one", () => {
+    const program = siglipProgram().map((phase) => improvePhase(phase, IPU21).eventCycles);
+    const projection = [4989, 1375];
+    const attention = [1661, 4395, 5249, 32153, 37865];
+    expect(program).toEqual([...projection, ...projection, ...projection, ...attention]);
   });
 
   test("more repairs than the default shorten the Q and K rows further", () => {
