@@ -100,7 +100,7 @@ function execute(record: usize, scratch: usize): void {
       // i, j: the operands are packed already; else pack them here, for this call alone.
       let left = b;
       let right = c;
-      let free = scratch + 128;
+      let free = scratch + 256;
       if (!i) {
         left = free;
         packLeft(left, b, d, e);

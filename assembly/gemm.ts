@@ -2,9 +2,9 @@
  * f16 GEMM, to the bits of src/kernels/gemm.ts.
  *
  * Packed operands, made once for all tiles that hold the same bytes:
- *   left   f32 [inner/16][rows][16], then f32 norms [inner/16][rows]
- *   right  f32 [columns/16][inner][16], then f32 norms [columns/16][inner/16][16]
- * A norm is the Euclidean length of 16 inner values, rounded up.
+ *   left   f32 [inner/16][rows][16], then f32 lengths [inner/16][rows]
+ *   right  f32 [columns/16][inner][16], then f32 lengths [columns/16][inner/16][16]
+ * A length is the square root of the sum of w_j x_j^2 over 16 inner values, rounded up; w: see below.
  *
  * Lanes are output columns and k ascends, so that neither lane width nor tiling can change a bit. k is not
  * unrolled: V8 would hoist the loads and spill the accumulators.
@@ -12,16 +12,10 @@
 import { narrow1, narrow8, narrowStochastic, widen1, widenHigh, widenLow } from "./convert";
 import { stochasticBits } from "./random";
 
-/** Norms are this much too long, so that their own roundings cannot make them too short. */
+/** Lengths are this much too long, so that their own roundings cannot make them too short. */
 const UP: f32 = 1.00001;
-
-/**
- * The roundings of two ways to add 16 products to an accumulator, together, in units of 2^-24 of the
- * largest partial sum: 16 of the fast way, 4 of the definition's.
- */
-const ROUNDINGS: f32 = 20;
 const UNIT: f32 = reinterpret<f32>(0x33800000); // 2^-24
-/** Slack for what the bound itself loses to rounding. */
+/** Slack for second-order terms of the bound. */
 const SLACK: f32 = 1.001;
 
 /**
@@ -29,10 +23,15 @@ const SLACK: f32 = 1.001;
  * x is summed in f32, one product at a time, and accepted only where no value within the error bound of x
  * rounds to another half than x does. Else the lane is computed again as defined.
  *
- * With u = 2^-24, a partial sum of either way is the final sum less the products still to come, so at most
- * |x| + S, where S >= sum |a_k b_k|; by Cauchy and Schwarz S = |a| |b|. Both start from the same half. Their
- * difference is then at most err = 20u (|x| + S), but for second-order terms, which SLACK covers. Let
- * bound = 20u S SLACK.
+ * Let u = 2^-24, and p_0 .. p_15 the products, exact in f32. Both ways start from the same half. A rounding
+ * changes a partial sum by at most u of it, and a partial sum is the final one less the products still to
+ * come: at most |x| + sum |p_j| over those. The fast way rounds after each product, so that p_j is still to
+ * come at j roundings; the definition rounds after every fourth, so that p_j is to come at floor(j / 4) of
+ * its four (its f64 sums err by nothing that counts). Together, with w_j = j + floor(j / 4),
+ *
+ *   err <= u (20 |x| + sum w_j |p_j|) <= 20u |x| + bound,   bound = u SLACK |a|_w |b|_w
+ *
+ * by Cauchy and Schwarz, |a|_w being the length of a weighted by w.
  *
  * t = |x| - bound must be positive: then both have one sign. m is the power of two at or below t, at least
  * 2^-14: m <= |x| < 2m + bound. r is x on the grid of 2^-10 m, to nearest even: adding 1.5 * 2^13 m leaves no
@@ -50,7 +49,7 @@ const SLACK: f32 = 1.001;
  * FIRST - SECOND m makes the limit zero from m = 2^15 on: overflow, infinities and NaN (whose comparison is
  * false) all take the slow way. A zero r gets the sign of x.
  */
-const FIRST: f32 = 0.00048828125 * 0.993;
+const FIRST: f32 = 0.00048828125 * 0.9949;
 const SECOND: f32 = FIRST / 32768;
 const TO_GRID: f32 = 12288;
 const SMALLEST_NORMAL: f32 = reinterpret<f32>(0x38800000);
@@ -66,7 +65,7 @@ export function packedRightBytes(inner: i32, columns: i32): i32 {
 
 export function packLeft(target: usize, source: usize, rows: i32, inner: i32): void {
   const count = rows * (inner >> 4);
-  let norms = target + rows * inner * 4;
+  let lengths = target + rows * inner * 4;
   for (let i = 0; i < count; i++) {
     const a = v128.load(source);
     const b = v128.load(source, 16);
@@ -79,24 +78,30 @@ export function packLeft(target: usize, source: usize, rows: i32, inner: i32): v
     v128.store(target, b0, 32);
     v128.store(target, b1, 48);
     const squares = f32x4.add(
-      f32x4.add(f32x4.mul(a0, a0), f32x4.mul(a1, a1)),
-      f32x4.add(f32x4.mul(b0, b0), f32x4.mul(b1, b1)),
+      f32x4.add(
+        f32x4.mul(f32x4.mul(a0, a0), f32x4(0, 1, 2, 3)),
+        f32x4.mul(f32x4.mul(a1, a1), f32x4(5, 6, 7, 8)),
+      ),
+      f32x4.add(
+        f32x4.mul(f32x4.mul(b0, b0), f32x4(10, 11, 12, 13)),
+        f32x4.mul(f32x4.mul(b1, b1), f32x4(15, 16, 17, 18)),
+      ),
     );
     const sum =
       f32x4.extract_lane(squares, 0) +
       f32x4.extract_lane(squares, 1) +
       (f32x4.extract_lane(squares, 2) + f32x4.extract_lane(squares, 3));
-    store<f32>(norms, sqrt<f32>(sum) * UP);
+    store<f32>(lengths, sqrt<f32>(sum) * UP);
     source += 32;
     target += 64;
-    norms += 4;
+    lengths += 4;
   }
 }
 
 export function packRight(target: usize, source: usize, inner: i32, columns: i32): void {
   const innerGroups = inner >> 4;
   const columnGroups = columns >> 4;
-  let norms = target + inner * columns * 4;
+  let lengths = target + inner * columns * 4;
   for (let cg = 0; cg < columnGroups; cg++) {
     for (let kg = 0; kg < innerGroups; kg++) {
       for (let n = 0; n < 16; n++) {
@@ -104,13 +109,13 @@ export function packRight(target: usize, source: usize, inner: i32, columns: i32
         for (let k = 0; k < 16; k++) {
           const value = widen1(load<u16>(source + ((n * 16 + k) << 1)));
           store<f32>(target + ((k * 16 + n) << 2), value);
-          sum += value * value;
+          sum += value * value * <f32>(k + (k >> 2));
         }
-        store<f32>(norms + (n << 2), sqrt<f32>(sum) * UP * (ROUNDINGS * UNIT * SLACK));
+        store<f32>(lengths + (n << 2), sqrt<f32>(sum) * UP * (UNIT * SLACK));
       }
       source += 512;
       target += 1024;
-      norms += 64;
+      lengths += 64;
     }
   }
 }
@@ -175,21 +180,34 @@ function settle(
   a: usize,
   b: usize,
   nanOnOverflow: bool,
+  exponentMask: v128,
+  signMask: v128,
+  smallest: v128,
+  toGrid: v128,
+  first: v128,
+  second: v128,
 ): v128 {
-  const t = f32x4.sub(f32x4.abs(x), bound);
-  const m = f32x4.pmax(v128.and(t, i32x4.splat(0x7f800000)), f32x4.splat(SMALLEST_NORMAL));
-  const magic = f32x4.mul(m, f32x4.splat(TO_GRID));
+  const t = f32x4.sub(v128.andnot(x, signMask), bound);
+  const m = f32x4.pmax(v128.and(t, exponentMask), smallest);
+  const magic = f32x4.mul(m, toGrid);
   let r = f32x4.sub(f32x4.add(x, magic), magic);
-  const d = f32x4.abs(f32x4.sub(x, r));
-  const limit = f32x4.sub(
-    f32x4.mul(m, f32x4.sub(f32x4.splat(FIRST), f32x4.mul(m, f32x4.splat(SECOND)))),
-    bound,
-  );
+  const d = v128.andnot(f32x4.sub(x, r), signMask);
+  const limit = f32x4.sub(f32x4.mul(m, f32x4.sub(first, f32x4.mul(m, second))), bound);
   // A negative t has its sign bit set.
   const accepted = i32x4.bitmask(v128.andnot(f32x4.lt(d, limit), t));
-  r = v128.or(r, v128.and(x, i32x4.splat(0x80000000)));
+  r = v128.or(r, v128.and(x, signMask));
   if (accepted == 15) return r;
   return again(r, accepted, old, a, b, nanOnOverflow);
+}
+
+/** Constants of `settle`, four lanes each, in the first bytes of `at`; loaded, since V8 builds literals anew. */
+function storeConstants(at: usize): void {
+  v128.store(at, i32x4.splat(0x7f800000));
+  v128.store(at, i32x4.splat(0x80000000), 16);
+  v128.store(at, f32x4.splat(SMALLEST_NORMAL), 32);
+  v128.store(at, f32x4.splat(TO_GRID), 48);
+  v128.store(at, f32x4.splat(FIRST), 64);
+  v128.store(at, f32x4.splat(SECOND), 80);
 }
 
 /** Loads 16 halves of the output as f32 into `sums`, or zeros. */
@@ -209,7 +227,7 @@ function startRow(sums: usize, output: usize, accumulate: bool): void {
 }
 
 /**
- * `nearest`. output: halves in amp-left order; sums: 128 bytes of scratch.
+ * `nearest`. output: halves in amp-left order; sums: 224 bytes of scratch.
  */
 export function gemmNearest(
   output: usize,
@@ -222,15 +240,22 @@ export function gemmNearest(
   nanOnOverflow: bool,
   sums: usize,
 ): void {
+  storeConstants(sums + 128);
+  const exponentMask = v128.load(sums, 128);
+  const signMask = v128.load(sums, 144);
+  const smallest = v128.load(sums, 160);
+  const toGrid = v128.load(sums, 176);
+  const first = v128.load(sums, 192);
+  const second = v128.load(sums, 208);
   const innerGroups = inner >> 4;
   const columnGroups = columns >> 4;
-  const leftNorms = left + rows * inner * 4;
-  const rightNorms = right + inner * columns * 4;
+  const leftLengths = left + rows * inner * 4;
+  const rightLengths = right + inner * columns * 4;
   const leftStep = rows << 6;
   for (let cg = 0; cg < columnGroups; cg++) {
     const out = output + ((cg * rows) << 5);
     const panel = right + ((cg * inner) << 6);
-    const panelNorms = rightNorms + ((cg * innerGroups) << 6);
+    const panelLengths = rightLengths + ((cg * innerGroups) << 6);
     let r = 0;
     for (; r + 2 <= rows; r += 2) {
       startRow(sums, out + (r << 5), accumulate);
@@ -245,8 +270,8 @@ export function gemmNearest(
       let y3 = v128.load(sums, 112);
       let a = left + (r << 6);
       let b = panel;
-      let aNorms = leftNorms + (r << 2);
-      let bNorms = panelNorms;
+      let aLengths = leftLengths + (r << 2);
+      let bLengths = panelLengths;
       for (let kg = 0; kg < innerGroups; kg++) {
         const end = b + 1024;
         for (; b < end; b += 64) {
@@ -268,27 +293,27 @@ export function gemmNearest(
         }
         const a0 = a - 64;
         const bs = b - 1024;
-        const xNorm = v128.load32_splat(aNorms);
-        const yNorm = v128.load32_splat(aNorms, 4);
-        x0 = settle(x0, f32x4.mul(xNorm, v128.load(bNorms)), sums, a0, bs, nanOnOverflow);
+        const xLength = v128.load32_splat(aLengths);
+        const yLength = v128.load32_splat(aLengths, 4);
+        x0 = settle(x0, f32x4.mul(xLength, v128.load(bLengths)), sums, a0, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x0);
-        x1 = settle(x1, f32x4.mul(xNorm, v128.load(bNorms, 16)), sums + 16, a0, bs + 16, nanOnOverflow);
+        x1 = settle(x1, f32x4.mul(xLength, v128.load(bLengths, 16)), sums + 16, a0, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x1, 16);
-        x2 = settle(x2, f32x4.mul(xNorm, v128.load(bNorms, 32)), sums + 32, a0, bs + 32, nanOnOverflow);
+        x2 = settle(x2, f32x4.mul(xLength, v128.load(bLengths, 32)), sums + 32, a0, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x2, 32);
-        x3 = settle(x3, f32x4.mul(xNorm, v128.load(bNorms, 48)), sums + 48, a0, bs + 48, nanOnOverflow);
+        x3 = settle(x3, f32x4.mul(xLength, v128.load(bLengths, 48)), sums + 48, a0, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x3, 48);
-        y0 = settle(y0, f32x4.mul(yNorm, v128.load(bNorms)), sums + 64, a, bs, nanOnOverflow);
+        y0 = settle(y0, f32x4.mul(yLength, v128.load(bLengths)), sums + 64, a, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, y0, 64);
-        y1 = settle(y1, f32x4.mul(yNorm, v128.load(bNorms, 16)), sums + 80, a, bs + 16, nanOnOverflow);
+        y1 = settle(y1, f32x4.mul(yLength, v128.load(bLengths, 16)), sums + 80, a, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, y1, 80);
-        y2 = settle(y2, f32x4.mul(yNorm, v128.load(bNorms, 32)), sums + 96, a, bs + 32, nanOnOverflow);
+        y2 = settle(y2, f32x4.mul(yLength, v128.load(bLengths, 32)), sums + 96, a, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, y2, 96);
-        y3 = settle(y3, f32x4.mul(yNorm, v128.load(bNorms, 48)), sums + 112, a, bs + 48, nanOnOverflow);
+        y3 = settle(y3, f32x4.mul(yLength, v128.load(bLengths, 48)), sums + 112, a, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, y3, 112);
         a += leftStep - 64;
-        aNorms += rows << 2;
-        bNorms += 64;
+        aLengths += rows << 2;
+        bLengths += 64;
       }
       storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
       storeRow(out + (r << 5) + 32, y0, y1, y2, y3, nanOnOverflow);
@@ -301,8 +326,8 @@ export function gemmNearest(
       let x3 = v128.load(sums, 48);
       let a = left + (r << 6);
       let b = panel;
-      let aNorms = leftNorms + (r << 2);
-      let bNorms = panelNorms;
+      let aLengths = leftLengths + (r << 2);
+      let bLengths = panelLengths;
       for (let kg = 0; kg < innerGroups; kg++) {
         const end = b + 1024;
         for (; b < end; b += 64) {
@@ -315,18 +340,18 @@ export function gemmNearest(
         }
         const a0 = a - 64;
         const bs = b - 1024;
-        const xNorm = v128.load32_splat(aNorms);
-        x0 = settle(x0, f32x4.mul(xNorm, v128.load(bNorms)), sums, a0, bs, nanOnOverflow);
+        const xLength = v128.load32_splat(aLengths);
+        x0 = settle(x0, f32x4.mul(xLength, v128.load(bLengths)), sums, a0, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x0);
-        x1 = settle(x1, f32x4.mul(xNorm, v128.load(bNorms, 16)), sums + 16, a0, bs + 16, nanOnOverflow);
+        x1 = settle(x1, f32x4.mul(xLength, v128.load(bLengths, 16)), sums + 16, a0, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x1, 16);
-        x2 = settle(x2, f32x4.mul(xNorm, v128.load(bNorms, 32)), sums + 32, a0, bs + 32, nanOnOverflow);
+        x2 = settle(x2, f32x4.mul(xLength, v128.load(bLengths, 32)), sums + 32, a0, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x2, 32);
-        x3 = settle(x3, f32x4.mul(xNorm, v128.load(bNorms, 48)), sums + 48, a0, bs + 48, nanOnOverflow);
+        x3 = settle(x3, f32x4.mul(xLength, v128.load(bLengths, 48)), sums + 48, a0, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
         v128.store(sums, x3, 48);
         a += leftStep - 64;
-        aNorms += rows << 2;
-        bNorms += 64;
+        aLengths += rows << 2;
+        bLengths += 64;
       }
       storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
     }

@@ -1,20 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { cyclesBench } from "./cycles.bench.ts";
 import { growthBench } from "./growth.bench.ts";
-import { kernelsBench } from "./kernels.bench.ts";
 import { replayBench } from "./replay.bench.ts";
+import { ROOT } from "./support/root.ts";
 
 /** All benches, by the names that `npm run bench -- NAME ...` takes; without a name, all. */
 const BENCHES = {
   replay: replayBench,
   cycles: cyclesBench,
   growth: growthBench,
-  kernels: kernelsBench,
 } as const;
 
-const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
+const RESULTS = join(ROOT, "bench", "results.json");
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in BENCHES));

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
  * returns, through JSON.
  */
 export async function inFreshProcess<Result>(module: string, argument: string): Promise<Result> {
-  const main = fileURLToPath(new URL("fresh-process-main.ts", import.meta.url));
+  const self = fileURLToPath(import.meta.url);
+  const main = self.replace(/(?=\.[jt]s$)/, "-main");
   const child = spawn(process.execPath, [...process.execArgv, main, module, argument], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });

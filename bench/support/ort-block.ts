@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { attentionModel, type BlockShape, type BlockWeights } from "./onnx-model.ts";
+import { ROOT } from "./root.ts";
 
 /** What is used of onnxruntime-node, whose own types are there only once it is installed. */
 interface OnnxRuntime {
@@ -31,7 +32,7 @@ export interface OrtBlock {
   close(): Promise<void>;
 }
 
-const FOLDER = fileURLToPath(new URL("../onnxruntime/", import.meta.url));
+const FOLDER = join(ROOT, "bench", "onnxruntime");
 
 /** The attention block on onnxruntime's CPU provider, in f32, ready to run. */
 export async function createOrtBlock(options: OrtBlockOptions): Promise<OrtBlock> {
@@ -56,7 +57,7 @@ export async function createOrtBlock(options: OrtBlockOptions): Promise<OrtBlock
 
 /** onnxruntime-node, installed into its own folder the first time that it is asked for. */
 function onnxRuntime(): OnnxRuntime {
-  if (!existsSync(`${FOLDER}node_modules/onnxruntime-node`)) {
+  if (!existsSync(join(FOLDER, "node_modules", "onnxruntime-node"))) {
     console.log("installing onnxruntime-node into bench/onnxruntime ...");
     const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
       cwd: FOLDER,
@@ -64,5 +65,5 @@ function onnxRuntime(): OnnxRuntime {
     });
     if (status !== 0) throw new Error(`npm ci in bench/onnxruntime ended with ${status}`);
   }
-  return createRequire(`${FOLDER}package.json`)("onnxruntime-node") as OnnxRuntime;
+  return createRequire(join(FOLDER, "package.json"))("onnxruntime-node") as OnnxRuntime;
 }

@@ -65,7 +65,8 @@ export class Machine {
   }
 
   /**
-   * Runs the schedule once. Weights stay; a second run needs only what changed.
+   * Runs the schedule once. Weights stay for the next run; inputs must be written anew, since their memory
+   * is used again once they have been read.
    *
    * @throws SimError `BAD_USAGE` where an input was never written
    * @throws BackendError `BACKEND_FAILED`
@@ -78,6 +79,9 @@ export class Machine {
         where: { tensor: missing[0].name },
         fix: "Write every input and weight before the run",
       });
+    }
+    for (const { name, role } of this.#schedule.inputs) {
+      if (role === "input") this.#written.delete(name);
     }
     const births = this.#births();
     let executed = 0;
