@@ -11,6 +11,7 @@ import {
   gemmStochastic,
   packLeft,
   packRight,
+  packedLeftBytes,
 } from "./gemm";
 import {
   addF16,
@@ -100,11 +101,11 @@ function execute(record: usize, scratch: usize): void {
       // i, j: the operands are packed already; else pack them here, for this call alone.
       let left = b;
       let right = c;
-      let free = scratch + 256;
+      let free = scratch + 512;
       if (!i) {
         left = free;
         packLeft(left, b, d, e);
-        free += <usize>(d * e * 4 + (e >> 4) * d * 4 + 15) & ~15;
+        free += packedLeftBytes(d, e);
       }
       if (!j) {
         right = free;

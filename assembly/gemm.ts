@@ -23,49 +23,47 @@ const SLACK: f32 = 1.001;
  * x is summed in f32, one product at a time, and accepted only where no value within the error bound of x
  * rounds to another half than x does. Else the lane is computed again as defined.
  *
- * Let u = 2^-24, and p_0 .. p_15 the products, exact in f32. Both ways start from the same half. A rounding
- * changes a partial sum by at most u of it, and a partial sum is the final one less the products still to
- * come: at most |x| + sum |p_j| over those. The fast way rounds after each product, so that p_j is still to
- * come at j roundings; the definition rounds after every fourth, so that p_j is to come at floor(j / 4) of
- * its four (its f64 sums err by nothing that counts). Together, with w_j = j + floor(j / 4),
+ * Let u = 2^-24, y the sum before and p_0 .. p_15 the products, exact in f32. A rounding changes a partial sum
+ * by at most u of it. A partial sum is y and the products so far, or else x less the products still to come:
+ * take the first for the first eight products, the second for the others. The fast way rounds after each
+ * product, so that p_j counts 8 - j times there for j < 8, and j - 8 times after; the definition rounds after
+ * every fourth, so that p_0 .. p_3 count twice more, p_4 .. p_7 and p_12 .. p_15 once (its f64 sums err by
+ * nothing that counts). Together, with w = 10 9 8 7 5 4 3 2 0 1 2 3 5 6 7 8,
  *
- *   err <= u (20 |x| + sum w_j |p_j|) <= 20u |x| + bound,   bound = u SLACK |a|_w |b|_w
+ *   err <= u (10 |x| + 10 |y| + sum w_j |p_j|),   sum w_j |p_j| <= |a|_w |b|_w
  *
  * by Cauchy and Schwarz, |a|_w being the length of a weighted by w.
  *
- * t = |x| - bound must be positive: then both have one sign. m is the power of two at or below t, at least
- * 2^-14: m <= |x| < 2m + bound. r is x on the grid of 2^-10 m, to nearest even: adding 1.5 * 2^13 m leaves no
- * finer bits. d = |x - r| is exact. Accepted if d < m 2^-11 - err, with err <= 40u m + bound, as 2^-11 - 41u
- * rounded down is FIRST. Then every value y within err of x is nearer to r than half a grid step, so y rounds
- * to r on that grid. It is also the half nearest to y:
- * - If |y| and |x| are in [m, 2m) the grid is that of the halves there.
- * - Where |x| >= 2m, since t < 2m, |x| < 2m + bound and bound is less than half a step: r is 2m, a half, and
- *   the steps of the halves above 2m are wider.
- * - Where |y| reaches 2m from below, the same.
- * - Where |y| < m, |x| - |y| <= bound + 20u|x| and |x| >= m + bound: |y| is below m by less than 40u m, far
- *   less than a quarter step, and rounds to m on the finer grid there; r is m, since d + bound < half a step.
- * - Below 2^-14 all halves lie on one grid of 2^-24.
- *
- * FIRST - SECOND m makes the limit zero from m = 2^15 on: overflow, infinities and NaN (whose comparison is
- * false) all take the slow way. A zero r gets the sign of x.
+ * Let e = SLOPE (|x| + |y|) + u SLACK |a|_w |b|_w, a little more than err, lo = |x| - e and hi = |x| + e: the definition's sum has a
+ * magnitude between them and, if lo is not negative, the sign of x. (Both may be zero.) Let m be the power of
+ * two at or below lo, at least 2^-14. Adding and taking away 1.5 * 2^13 m rounds to the grid of 2^-10 m, to
+ * nearest even; that is monotone, so that if lo and hi go to one r, so does all between. And r is the half
+ * nearest to all of these:
+ * - On [m, 2m], and below 2^-14, the halves are that grid.
+ * - Where hi is beyond 2m, r is at most 2m, being lo's; so all that is beyond 2m is within half a step of that
+ *   grid from 2m, and the halves there lie twice as far apart.
+ * r is given the sign of x, a zero too. Infinities and NaN never compare equal, and take the slow way. Where
+ * sums can reach 2^15 (isGuarded) lanes that do so take it too, and with them all that overflows.
  */
-const FIRST: f32 = 0.00048828125 * 0.9949;
-const SECOND: f32 = FIRST / 32768;
+const SLOPE: f32 = 10.02 * UNIT;
 const TO_GRID: f32 = 12288;
 const SMALLEST_NORMAL: f32 = reinterpret<f32>(0x38800000);
+const GUARD: f32 = 32768;
 
-/** bytes of packed operands */
+/** Bytes of a packed operand: values, lengths, and in the last 64 the longest plain length of a group. */
 export function packedLeftBytes(rows: i32, inner: i32): i32 {
-  return rows * inner * 4 + (inner >> 4) * rows * 4;
+  return ((rows * inner * 4 + (inner >> 4) * rows * 4 + 63) & ~63) + 64;
 }
 
 export function packedRightBytes(inner: i32, columns: i32): i32 {
-  return inner * columns * 4 + (inner >> 4) * columns * 4;
+  return packedLeftBytes(columns, inner);
 }
 
 export function packLeft(target: usize, source: usize, rows: i32, inner: i32): void {
   const count = rows * (inner >> 4);
   let lengths = target + rows * inner * 4;
+  const longest = target + packedLeftBytes(rows, inner) - 64;
+  let most = f32x4.splat(0);
   for (let i = 0; i < count; i++) {
     const a = v128.load(source);
     const b = v128.load(source, 16);
@@ -77,15 +75,15 @@ export function packLeft(target: usize, source: usize, rows: i32, inner: i32): v
     v128.store(target, a1, 16);
     v128.store(target, b0, 32);
     v128.store(target, b1, 48);
+    const a00 = f32x4.mul(a0, a0);
+    const a11 = f32x4.mul(a1, a1);
+    const b00 = f32x4.mul(b0, b0);
+    const b11 = f32x4.mul(b1, b1);
+    // A NaN stays: what cannot be bounded is guarded.
+    most = f32x4.max(most, f32x4.add(f32x4.add(a00, a11), f32x4.add(b00, b11)));
     const squares = f32x4.add(
-      f32x4.add(
-        f32x4.mul(f32x4.mul(a0, a0), f32x4(0, 1, 2, 3)),
-        f32x4.mul(f32x4.mul(a1, a1), f32x4(5, 6, 7, 8)),
-      ),
-      f32x4.add(
-        f32x4.mul(f32x4.mul(b0, b0), f32x4(10, 11, 12, 13)),
-        f32x4.mul(f32x4.mul(b1, b1), f32x4(15, 16, 17, 18)),
-      ),
+      f32x4.add(f32x4.mul(a00, f32x4(10, 9, 8, 7)), f32x4.mul(a11, f32x4(5, 4, 3, 2))),
+      f32x4.add(f32x4.mul(b00, f32x4(0, 1, 2, 3)), f32x4.mul(b11, f32x4(5, 6, 7, 8))),
     );
     const sum =
       f32x4.extract_lane(squares, 0) +
@@ -96,21 +94,40 @@ export function packLeft(target: usize, source: usize, rows: i32, inner: i32): v
     target += 64;
     lengths += 4;
   }
+  const total =
+    f32x4.extract_lane(most, 0) +
+    f32x4.extract_lane(most, 1) +
+    (f32x4.extract_lane(most, 2) + f32x4.extract_lane(most, 3));
+  store<f32>(longest, sqrt<f32>(total) * UP);
+}
+
+/** w of SPECULATE AND VERIFY. */
+// @ts-ignore: decorator
+@inline
+function weight(k: i32): f32 {
+  let w = k < 12 ? k - 8 : k - 7;
+  if (k < 8) w = k < 4 ? 10 - k : 9 - k;
+  return <f32>w;
 }
 
 export function packRight(target: usize, source: usize, inner: i32, columns: i32): void {
   const innerGroups = inner >> 4;
   const columnGroups = columns >> 4;
   let lengths = target + inner * columns * 4;
+  const longest = target + packedRightBytes(inner, columns) - 64;
+  let most: f32 = 0;
   for (let cg = 0; cg < columnGroups; cg++) {
     for (let kg = 0; kg < innerGroups; kg++) {
       for (let n = 0; n < 16; n++) {
         let sum: f32 = 0;
+        let plain: f32 = 0;
         for (let k = 0; k < 16; k++) {
           const value = widen1(load<u16>(source + ((n * 16 + k) << 1)));
           store<f32>(target + ((k * 16 + n) << 2), value);
-          sum += value * value * <f32>(k + (k >> 2));
+          plain += value * value;
+          sum += value * value * weight(k);
         }
+        most = max<f32>(most, plain);
         store<f32>(lengths + (n << 2), sqrt<f32>(sum) * UP * (UNIT * SLACK));
       }
       source += 512;
@@ -118,6 +135,7 @@ export function packRight(target: usize, source: usize, inner: i32, columns: i32
       lengths += 64;
     }
   }
+  store<f32>(longest, sqrt<f32>(most) * UP);
 }
 
 // @ts-ignore: decorator
@@ -129,85 +147,90 @@ function madd(a: v128, b: v128, c: v128): v128 {
 }
 
 /**
- * One output's 16 inner values as defined: returns the rounded sum. `a`: 16 values together, `b`: 16 values
- * 64 bytes apart.
+ * One output's 16 inner values as defined: returns the f32 sum. `a`: 16 values together, `b`: 16 values 64
+ * bytes apart.
  */
 function addGroup(start: f32, a: usize, b: usize): f32 {
   let acc = start;
   for (let phase = 0; phase < 4; phase++) {
-    let sum = <f64>acc + <f64>load<f32>(a) * <f64>load<f32>(b);
-    sum += <f64>load<f32>(a, 4) * <f64>load<f32>(b, 64);
-    sum += <f64>load<f32>(a, 8) * <f64>load<f32>(b, 128);
-    sum += <f64>load<f32>(a, 12) * <f64>load<f32>(b, 192);
-    acc = <f32>sum;
+    const first =
+      <f64>load<f32>(a) * <f64>load<f32>(b) + <f64>load<f32>(a, 4) * <f64>load<f32>(b, 64);
+    const second =
+      <f64>load<f32>(a, 8) * <f64>load<f32>(b, 128) + <f64>load<f32>(a, 12) * <f64>load<f32>(b, 192);
+    acc = <f32>(<f64>acc + (first + second));
     a += 16;
     b += 256;
   }
   return acc;
 }
 
-/** Lanes whose bit of `accepted` is clear, as defined; the others from `r`. `old`: where the sums before are. */
-function again(r: v128, accepted: i32, old: usize, a: usize, b: usize, nanOnOverflow: bool): v128 {
-  let result = r;
-  if (!(accepted & 1)) {
-    result = f32x4.replace_lane(result, 0, redo(old, a, b, nanOnOverflow));
-  }
-  if (!(accepted & 2)) {
-    result = f32x4.replace_lane(result, 1, redo(old + 4, a, b + 4, nanOnOverflow));
-  }
-  if (!(accepted & 4)) {
-    result = f32x4.replace_lane(result, 2, redo(old + 8, a, b + 8, nanOnOverflow));
-  }
-  if (!(accepted & 8)) {
-    result = f32x4.replace_lane(result, 3, redo(old + 12, a, b + 12, nanOnOverflow));
-  }
-  return result;
-}
-
+/** x as a half, in f32. */
 // @ts-ignore: decorator
 @inline
-function redo(old: usize, a: usize, b: usize, nanOnOverflow: bool): f32 {
-  return widen1(narrow1(<f64>addGroup(load<f32>(old), a, b), nanOnOverflow));
+function roundToHalf(x: f32, nanOnOverflow: bool): f32 {
+  const magnitude = abs<f32>(x);
+  if (!(magnitude < 65504)) return widen1(narrow1(<f64>x, nanOnOverflow));
+  const exponent = max<u32>(reinterpret<u32>(magnitude) & 0x7f800000, 0x38800000);
+  const magic = reinterpret<f32>(exponent) * TO_GRID;
+  return copysign<f32>(magnitude + magic - magic, x);
 }
 
-/** x as a half, in f32; the slow way where that is not certain. See SPECULATE AND VERIFY. */
+/**
+ * The outputs of a block that have a bit in `open`, as defined; eight vectors of four lanes, four of them a row.
+ */
+function again(open: i32, sums: usize, old: usize, a: usize, b: usize, nanOnOverflow: bool): void {
+  do {
+    const lane = <usize>ctz(open);
+    const at = lane << 2;
+    const acc = addGroup(load<f32>(old + at), a + ((lane >> 4) << 6), b + ((lane & 15) << 2));
+    store<f32>(sums + at, roundToHalf(acc, nanOnOverflow));
+    open &= open - 1;
+  } while (open != 0);
+}
+
+/**
+ * x as a half, in f32, to `sums`. Returns a bit for each of the four lanes where that is not certain: see
+ * SPECULATE AND VERIFY. Nothing is called here: V8 would keep every vector of the loop in memory around a call.
+ */
 // @ts-ignore: decorator
 @inline
 function settle(
   x: v128,
   bound: v128,
   old: usize,
-  a: usize,
-  b: usize,
-  nanOnOverflow: bool,
-  exponentMask: v128,
+  sums: usize,
+  isGuarded: bool,
+  constants: usize,
   signMask: v128,
+  exponentMask: v128,
   smallest: v128,
   toGrid: v128,
-  first: v128,
-  second: v128,
-): v128 {
-  const t = f32x4.sub(v128.andnot(x, signMask), bound);
-  const m = f32x4.pmax(v128.and(t, exponentMask), smallest);
-  const magic = f32x4.mul(m, toGrid);
-  let r = f32x4.sub(f32x4.add(x, magic), magic);
-  const d = v128.andnot(f32x4.sub(x, r), signMask);
-  const limit = f32x4.sub(f32x4.mul(m, f32x4.sub(first, f32x4.mul(m, second))), bound);
-  // A negative t has its sign bit set.
-  const accepted = i32x4.bitmask(v128.andnot(f32x4.lt(d, limit), t));
-  r = v128.or(r, v128.and(x, signMask));
-  if (accepted == 15) return r;
-  return again(r, accepted, old, a, b, nanOnOverflow);
+  slope: v128,
+): i32 {
+  const magnitude = v128.andnot(x, signMask);
+  // Fused or not, the error of these is far below the slack of the bound.
+  const both = f32x4.add(magnitude, v128.andnot(v128.load(old), signMask));
+  const error = madd(both, slope, bound);
+  const lo = f32x4.sub(magnitude, error);
+  const hi = f32x4.add(magnitude, error);
+  const magic = f32x4.mul(f32x4.pmax(v128.and(lo, exponentMask), smallest), toGrid);
+  const r = f32x4.sub(f32x4.add(lo, magic), magic);
+  const top = f32x4.sub(f32x4.add(hi, magic), magic);
+  v128.store(sums, v128.or(r, v128.and(x, signMask)));
+  // A negative lo has its sign bit set.
+  let certain = v128.andnot(f32x4.eq(r, top), lo);
+  if (isGuarded) certain = v128.and(certain, f32x4.lt(hi, v128.load(constants, 80)));
+  return i32x4.bitmask(certain) ^ 15;
 }
 
-/** Constants of `settle`, four lanes each, in the first bytes of `at`; loaded, since V8 builds literals anew. */
+/** Constants of `settle`, four lanes each; loaded, since V8 builds literals anew at every use. */
 function storeConstants(at: usize): void {
-  v128.store(at, i32x4.splat(0x7f800000));
-  v128.store(at, i32x4.splat(0x80000000), 16);
+  v128.store(at, i32x4.splat(0x80000000));
+  v128.store(at, i32x4.splat(0x7f800000), 16);
   v128.store(at, f32x4.splat(SMALLEST_NORMAL), 32);
   v128.store(at, f32x4.splat(TO_GRID), 48);
-  v128.store(at, f32x4.splat(FIRST), 64);
-  v128.store(at, f32x4.splat(SECOND), 80);
+  v128.store(at, f32x4.splat(SLOPE), 64);
+  v128.store(at, f32x4.splat(GUARD), 80);
 }
 
 /** Loads 16 halves of the output as f32 into `sums`, or zeros. */
@@ -222,12 +245,16 @@ function startRow(sums: usize, output: usize, accumulate: bool): void {
     v128.store(sums, widenLow(high), 32);
     v128.store(sums, widenHigh(high), 48);
   } else {
-    memory.fill(sums, 0, 64);
+    const zeros = i32x4.splat(0);
+    v128.store(sums, zeros);
+    v128.store(sums, zeros, 16);
+    v128.store(sums, zeros, 32);
+    v128.store(sums, zeros, 48);
   }
 }
 
 /**
- * `nearest`. output: halves in amp-left order; sums: 224 bytes of scratch.
+ * `nearest`. output: halves in amp-left order; sums: 384 bytes of scratch.
  */
 export function gemmNearest(
   output: usize,
@@ -240,13 +267,33 @@ export function gemmNearest(
   nanOnOverflow: bool,
   sums: usize,
 ): void {
-  storeConstants(sums + 128);
-  const exponentMask = v128.load(sums, 128);
-  const signMask = v128.load(sums, 144);
-  const smallest = v128.load(sums, 160);
-  const toGrid = v128.load(sums, 176);
-  const first = v128.load(sums, 192);
-  const second = v128.load(sums, 208);
+  // No partial sum is beyond the longest left by the longest right of each group, if they start at zero.
+  const reach = load<f32>(left + packedLeftBytes(rows, inner) - 64);
+  const across = load<f32>(right + packedRightBytes(inner, columns) - 64);
+  const isFar = !(reach * across * <f32>(inner >> 4) < GUARD);
+  if (accumulate || isFar) {
+    nearest_(output, left, right, rows, inner, columns, accumulate, nanOnOverflow, sums, true);
+  } else {
+    nearest_(output, left, right, rows, inner, columns, false, nanOnOverflow, sums, false);
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function nearest_(
+  output: usize,
+  left: usize,
+  right: usize,
+  rows: i32,
+  inner: i32,
+  columns: i32,
+  accumulate: bool,
+  nanOnOverflow: bool,
+  sums: usize,
+  isGuarded: bool,
+): void {
+  const constants = sums + 256;
+  storeConstants(constants);
   const innerGroups = inner >> 4;
   const columnGroups = columns >> 4;
   const leftLengths = left + rows * inner * 4;
@@ -258,21 +305,24 @@ export function gemmNearest(
     const panelLengths = rightLengths + ((cg * innerGroups) << 6);
     let r = 0;
     for (; r + 2 <= rows; r += 2) {
-      startRow(sums, out + (r << 5), accumulate);
-      startRow(sums + 64, out + (r << 5) + 32, accumulate);
-      let x0 = v128.load(sums);
-      let x1 = v128.load(sums, 16);
-      let x2 = v128.load(sums, 32);
-      let x3 = v128.load(sums, 48);
-      let y0 = v128.load(sums, 64);
-      let y1 = v128.load(sums, 80);
-      let y2 = v128.load(sums, 96);
-      let y3 = v128.load(sums, 112);
+      // The running sums of two rows, and where the next ones go.
+      let old = sums;
+      let now = sums + 128;
+      startRow(old, out + (r << 5), accumulate);
+      startRow(old + 64, out + (r << 5) + 32, accumulate);
       let a = left + (r << 6);
       let b = panel;
       let aLengths = leftLengths + (r << 2);
       let bLengths = panelLengths;
       for (let kg = 0; kg < innerGroups; kg++) {
+        let x0 = v128.load(old);
+        let x1 = v128.load(old, 16);
+        let x2 = v128.load(old, 32);
+        let x3 = v128.load(old, 48);
+        let y0 = v128.load(old, 64);
+        let y1 = v128.load(old, 80);
+        let y2 = v128.load(old, 96);
+        let y3 = v128.load(old, 112);
         const end = b + 1024;
         for (; b < end; b += 64) {
           const b0 = v128.load(b);
@@ -291,44 +341,50 @@ export function gemmNearest(
           y3 = madd(t, b3, y3);
           a += 4;
         }
-        const a0 = a - 64;
-        const bs = b - 1024;
+        const signMask = v128.load(constants);
+        const exponentMask = v128.load(constants, 16);
+        const smallest = v128.load(constants, 32);
+        const toGrid = v128.load(constants, 48);
+        const slope = v128.load(constants, 64);
         const xLength = v128.load32_splat(aLengths);
         const yLength = v128.load32_splat(aLengths, 4);
-        x0 = settle(x0, f32x4.mul(xLength, v128.load(bLengths)), sums, a0, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x0);
-        x1 = settle(x1, f32x4.mul(xLength, v128.load(bLengths, 16)), sums + 16, a0, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x1, 16);
-        x2 = settle(x2, f32x4.mul(xLength, v128.load(bLengths, 32)), sums + 32, a0, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x2, 32);
-        x3 = settle(x3, f32x4.mul(xLength, v128.load(bLengths, 48)), sums + 48, a0, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x3, 48);
-        y0 = settle(y0, f32x4.mul(yLength, v128.load(bLengths)), sums + 64, a, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, y0, 64);
-        y1 = settle(y1, f32x4.mul(yLength, v128.load(bLengths, 16)), sums + 80, a, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, y1, 80);
-        y2 = settle(y2, f32x4.mul(yLength, v128.load(bLengths, 32)), sums + 96, a, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, y2, 96);
-        y3 = settle(y3, f32x4.mul(yLength, v128.load(bLengths, 48)), sums + 112, a, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, y3, 112);
+        const l0 = v128.load(bLengths);
+        const l1 = v128.load(bLengths, 16);
+        const l2 = v128.load(bLengths, 32);
+        const l3 = v128.load(bLengths, 48);
+        const open =
+          settle(x0, f32x4.mul(xLength, l0), old, now, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) |
+          (settle(x1, f32x4.mul(xLength, l1), old + 16, now + 16, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 4) |
+          (settle(x2, f32x4.mul(xLength, l2), old + 32, now + 32, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 8) |
+          (settle(x3, f32x4.mul(xLength, l3), old + 48, now + 48, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 12) |
+          (settle(y0, f32x4.mul(yLength, l0), old + 64, now + 64, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 16) |
+          (settle(y1, f32x4.mul(yLength, l1), old + 80, now + 80, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 20) |
+          (settle(y2, f32x4.mul(yLength, l2), old + 96, now + 96, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 24) |
+          (settle(y3, f32x4.mul(yLength, l3), old + 112, now + 112, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 28);
+        if (open != 0) again(open, now, old, a - 64, b - 1024, nanOnOverflow);
+        const settled = now;
+        now = old;
+        old = settled;
         a += leftStep - 64;
         aLengths += rows << 2;
         bLengths += 64;
       }
-      storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
-      storeRow(out + (r << 5) + 32, y0, y1, y2, y3, nanOnOverflow);
+      storeRow(out + (r << 5), old, nanOnOverflow);
+      storeRow(out + (r << 5) + 32, old + 64, nanOnOverflow);
     }
     if (r < rows) {
-      startRow(sums, out + (r << 5), accumulate);
-      let x0 = v128.load(sums);
-      let x1 = v128.load(sums, 16);
-      let x2 = v128.load(sums, 32);
-      let x3 = v128.load(sums, 48);
+      let old = sums;
+      let now = sums + 128;
+      startRow(old, out + (r << 5), accumulate);
       let a = left + (r << 6);
       let b = panel;
       let aLengths = leftLengths + (r << 2);
       let bLengths = panelLengths;
       for (let kg = 0; kg < innerGroups; kg++) {
+        let x0 = v128.load(old);
+        let x1 = v128.load(old, 16);
+        let x2 = v128.load(old, 32);
+        let x3 = v128.load(old, 48);
         const end = b + 1024;
         for (; b < end; b += 64) {
           const s = v128.load32_splat(a);
@@ -338,38 +394,44 @@ export function gemmNearest(
           x3 = madd(s, v128.load(b, 48), x3);
           a += 4;
         }
-        const a0 = a - 64;
-        const bs = b - 1024;
+        const signMask = v128.load(constants);
+        const exponentMask = v128.load(constants, 16);
+        const smallest = v128.load(constants, 32);
+        const toGrid = v128.load(constants, 48);
+        const slope = v128.load(constants, 64);
         const xLength = v128.load32_splat(aLengths);
-        x0 = settle(x0, f32x4.mul(xLength, v128.load(bLengths)), sums, a0, bs, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x0);
-        x1 = settle(x1, f32x4.mul(xLength, v128.load(bLengths, 16)), sums + 16, a0, bs + 16, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x1, 16);
-        x2 = settle(x2, f32x4.mul(xLength, v128.load(bLengths, 32)), sums + 32, a0, bs + 32, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x2, 32);
-        x3 = settle(x3, f32x4.mul(xLength, v128.load(bLengths, 48)), sums + 48, a0, bs + 48, nanOnOverflow, exponentMask, signMask, smallest, toGrid, first, second);
-        v128.store(sums, x3, 48);
+        const open =
+          settle(x0, f32x4.mul(xLength, v128.load(bLengths)), old, now, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) |
+          (settle(x1, f32x4.mul(xLength, v128.load(bLengths, 16)), old + 16, now + 16, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 4) |
+          (settle(x2, f32x4.mul(xLength, v128.load(bLengths, 32)), old + 32, now + 32, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 8) |
+          (settle(x3, f32x4.mul(xLength, v128.load(bLengths, 48)), old + 48, now + 48, isGuarded, constants, signMask, exponentMask, smallest, toGrid, slope) << 12);
+        if (open != 0) again(open, now, old, a - 64, b - 1024, nanOnOverflow);
+        const settled = now;
+        now = old;
+        old = settled;
         a += leftStep - 64;
         aLengths += rows << 2;
         bLengths += 64;
       }
-      storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
+      storeRow(out + (r << 5), old, nanOnOverflow);
     }
   }
 }
 
 // @ts-ignore: decorator
 @inline
-function storeRow(
-  output: usize,
-  x0: v128,
-  x1: v128,
-  x2: v128,
-  x3: v128,
-  nanOnOverflow: bool,
-): void {
-  v128.store(output, narrow8(x0, x1, nanOnOverflow));
-  v128.store(output, narrow8(x2, x3, nanOnOverflow), 16);
+function storeRow(output: usize, sums: usize, nanOnOverflow: bool): void {
+  v128.store(output, narrow8(v128.load(sums), v128.load(sums, 16), nanOnOverflow));
+  v128.store(output, narrow8(v128.load(sums, 32), v128.load(sums, 48), nanOnOverflow), 16);
+}
+
+// @ts-ignore: decorator
+@inline
+function storeSums(sums: usize, x0: v128, x1: v128, x2: v128, x3: v128): void {
+  v128.store(sums, x0);
+  v128.store(sums, x1, 16);
+  v128.store(sums, x2, 32);
+  v128.store(sums, x3, 48);
 }
 
 /** `exact`: one f32 sum over all inner values, rounded at the store. */
@@ -425,8 +487,10 @@ export function gemmExact(
         }
         a += leftStep - 64;
       }
-      storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
-      storeRow(out + (r << 5) + 32, y0, y1, y2, y3, nanOnOverflow);
+      storeSums(sums, x0, x1, x2, x3);
+      storeSums(sums + 64, y0, y1, y2, y3);
+      storeRow(out + (r << 5), sums, nanOnOverflow);
+      storeRow(out + (r << 5) + 32, sums + 64, nanOnOverflow);
     }
     if (r < rows) {
       startRow(sums, out + (r << 5), accumulate);
@@ -448,7 +512,8 @@ export function gemmExact(
         }
         a += leftStep - 64;
       }
-      storeRow(out + (r << 5), x0, x1, x2, x3, nanOnOverflow);
+      storeSums(sums, x0, x1, x2, x3);
+      storeRow(out + (r << 5), sums, nanOnOverflow);
     }
   }
 }

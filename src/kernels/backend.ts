@@ -26,6 +26,11 @@ export interface Backend {
   readonly description: string;
   /** @throws BackendError `BACKEND_UNAVAILABLE` where it cannot run. */
   attach(map: MemoryMap): Promise<void>;
+  /**
+   * The host wrote these bytes of some tile, or of several: what the backend remembers of them holds no more. Call
+   * it before the next step.
+   */
+  memoryChanged(address: number, bytes: number): void;
   /** Runs every call of a compute step. `step` counts the steps of the run, repeats included. */
   compute(calls: readonly KernelCall[], numerics: Numerics, step: number): Promise<void>;
   /** Moves the bytes of one exchange: all reads before all writes. */

@@ -24,7 +24,7 @@ const F32_BLOCK = 64;
  * f16, `nearest` (osmarks/ipu-stack, device/gemm_f16_amp.S): for each group of 16 inner values
  *
  *   acc = f32(running sum)                                  the first group of `initialize` starts at +0
- *   for each of 4 phases:  acc = f32((((acc + p0) + p1) + p2) + p3)   p: exact products; the sum in f64
+ *   for each of 4 phases:  acc = f32(acc + ((p0 + p1) + (p2 + p3)))   p: exact products; sums in f64
  *   running sum = f16(acc)                                  to nearest even
  *
  * That a phase adds so, and rounds once, is `assumed` (`ampSum`). `stochastic`: the same with the last line
@@ -165,7 +165,7 @@ function sumInGroups(
   for (let group = 0; group < innerBlock / GROUP; group++) {
     let acc = running;
     for (let k = group * GROUP; k < (group + 1) * GROUP; k += PHASE) {
-      acc = Math.fround(acc + product(k) + product(k + 1) + product(k + 2) + product(k + 3));
+      acc = Math.fround(acc + (product(k) + product(k + 1) + (product(k + 2) + product(k + 3))));
     }
     bits =
       rounding === "stochastic"

@@ -19,16 +19,19 @@ export interface HostTensor {
  * Writes a tensor into the tiles, each shard in its order, zeros where the layout pads (the host uploads
  * blocks that are zero padded: osmarks/ipu-stack, Padding::Zero).
  *
+ * @returns bytes from the binding's address on that may have been written in some tile
  * @throws SimError `SHAPE_MISMATCH`, `DTYPE_MISMATCH`, `OUT_OF_BOUNDS`
  */
-export function writeTensor(memory: TileMemory, binding: Binding, tensor: HostTensor): void {
+export function writeTensor(memory: TileMemory, binding: Binding, tensor: HostTensor): number {
   checkTensor(binding, tensor);
   const { dtype, address } = binding;
   const size = BYTES_PER_ELEMENT[dtype];
+  let most = 0;
   // Tiles of one shard hold the same bytes: lay them out once, copy them to the others.
   for (const { shard, tiles } of distinctShards(binding)) {
     const bytes = elementsOf(extentsOf(shard)) * size;
     if (bytes === 0) continue;
+    most = Math.max(most, bytes);
     const [first, ...others] = tiles;
     const view = memory.view(first, address, bytes, size);
     const stored = dtype === "f16" ? view.u16 : view.f32;
@@ -41,6 +44,7 @@ export function writeTensor(memory: TileMemory, binding: Binding, tensor: HostTe
     });
     for (const tile of others) memory.view(tile, address, bytes, size).u8.set(view.u8);
   }
+  return most;
 }
 
 /** Reads a tensor back from the first tile that holds each shard. */

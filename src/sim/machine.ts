@@ -60,7 +60,8 @@ export class Machine {
   write(name: string, tensor: HostTensor): void {
     const binding = this.#input(name);
     checkTensor(binding, tensor);
-    writeTensor(this.memory, binding, tensor);
+    const bytes = writeTensor(this.memory, binding, tensor);
+    this.#backend.memoryChanged(binding.address, bytes);
     this.#written.add(name);
   }
 
@@ -135,6 +136,7 @@ export class Machine {
       if (!zeroFilled) continue;
       const fill = (): void => {
         for (const tile of tiles) this.memory.view(tile, address, bytes, 1).u8.fill(0);
+        this.#backend.memoryChanged(address, bytes);
       };
       const step = Math.max(0, firstStep);
       births.set(step, [...(births.get(step) ?? []), fill]);

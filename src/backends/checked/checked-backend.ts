@@ -33,6 +33,10 @@ export class CheckedBackend implements Backend {
     await this.#inner.attach(map);
   }
 
+  memoryChanged(address: number, bytes: number): void {
+    this.#inner.memoryChanged(address, bytes);
+  }
+
   async compute(calls: readonly KernelCall[], numerics: Numerics, step: number): Promise<void> {
     const map = this.#map;
     const watched = map ? calls.map((call) => watch(map, call, numerics, step)) : [];

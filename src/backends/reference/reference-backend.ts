@@ -17,6 +17,9 @@ export class ReferenceBackend implements Backend {
     return Promise.resolve();
   }
 
+  /** Remembers nothing. */
+  memoryChanged(): void {}
+
   compute(calls: readonly KernelCall[], numerics: Numerics, step: number): Promise<void> {
     const map = this.#attached();
     for (const { spec, tiles, invocations } of calls) {

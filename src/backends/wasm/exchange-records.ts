@@ -1,5 +1,6 @@
 import type { MemoryMap } from "../../kernels/backend.ts";
 import type { Transfer } from "../../kernels/exchange.ts";
+import { offsetOf } from "./landings.ts";
 import { OPERATION, RECORD_WORDS } from "./records.ts";
 
 /** Copies of one exchange: those that save a source before it is written over, then those that land. */
@@ -14,11 +15,10 @@ export interface ExchangeRecords {
  */
 export function exchangeRecords(
   transfers: readonly Transfer[],
-  { origin, tileBytes, baseAddress }: MemoryMap,
+  map: MemoryMap,
   allocate: (bytes: number) => number,
 ): ExchangeRecords {
-  const at = (tile: number, address: number): number =>
-    origin + tile * tileBytes + (address - baseAddress);
+  const at = (tile: number, address: number): number => offsetOf(map, tile, address);
   const landings = landingsByTile(transfers);
   const saves: number[] = [];
   const copies = new Int32Array(

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { BackendError } from "../../base/errors.ts";
-import { CONTROL, instantiate, type Engine, type EngineModule } from "./engine.ts";
+import { CONTROL, instantiate, type Engine, type EngineModule, type WorkerStart } from "./engine.ts";
 import { RECORD_WORDS } from "./records.ts";
 import type { Scratch } from "./scratch.ts";
 
@@ -54,13 +54,7 @@ export class Pool {
         control: this.#control,
         scratch: scratch.allocate(SCRATCH_BYTES),
       };
-      // From sources the worker needs the same loader as the main thread.
-      const isSource = import.meta.url.endsWith(".ts");
-      const file = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
-      const worker = new Worker(file, {
-        workerData,
-        execArgv: isSource ? ["--import", "tsx"] : [],
-      });
+      const worker = startWorker(workerData);
       worker.on("error", (error: unknown) => {
         this.#dead = error instanceof Error ? error : new Error(String(error));
       });
@@ -121,6 +115,16 @@ export class Pool {
       if (this.#dead) throw failed(`a thread died: ${this.#dead.message}`, this.#dead);
     }
   }
+}
+
+/** A worker thread; from sources it loads TypeScript as the main thread does. */
+function startWorker(workerData: WorkerStart): Worker {
+  if (!import.meta.url.endsWith(".ts")) {
+    return new Worker(new URL("./worker.js", import.meta.url), { workerData });
+  }
+  const file = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
+  const source = `import("tsx/esm/api").then(({ tsImport }) => tsImport(${file}, ${file}))`;
+  return new Worker(source, { eval: true, workerData });
 }
 
 function failed(what: string, cause?: unknown): BackendError {

@@ -1,4 +1,5 @@
 import type { GemmSpec } from "../../kernels/spec.ts";
+import type { Landings } from "./landings.ts";
 import { OPERATION, RECORD_WORDS } from "./records.ts";
 
 /** One f16 GEMM, its operands at byte offsets of the shared memory. */
@@ -20,63 +21,77 @@ export interface SharedOperand {
   users: number;
 }
 
-/** Calls with the operands that they share. */
-export interface SharedCalls {
-  readonly left: readonly SharedOperand[];
-  readonly right: readonly SharedOperand[];
-}
+/** Compares runs of bytes: for each, whether they are the same. */
+export type Compare = (runs: readonly Run[]) => Promise<readonly boolean[]>;
 
-/** Compares pairs of byte runs: for each, whether they are the same. */
-export type Compare = (
-  pairs: readonly { readonly a: number; readonly b: number; readonly bytes: number }[],
-) => Promise<readonly boolean[]>;
+/** Two places of the shared memory, and bytes from there on. */
+export interface Run {
+  readonly a: number;
+  readonly b: number;
+  readonly bytes: number;
+}
 
 /** Words that a fingerprint samples, evenly over the operand. */
 const SAMPLES = 16;
 
 /**
- * Which calls hold the same operands, decided by their bytes: after a multicast many tiles do, and what is
- * packed for one serves all. Fingerprints only choose whom to compare with.
+ * For each call the operand of one side, shared by the calls that hold the same bytes: after a multicast many
+ * tiles do, and what is packed for one serves all. That they are the same is known where one exchange, just
+ * done, brought both from one place (`landings`), and compared byte by byte elsewhere; fingerprints only choose
+ * whom to compare with.
  */
 export async function findShared(
   calls: readonly GemmCall[],
-  words: Uint32Array,
-  compare: Compare,
-): Promise<SharedCalls> {
-  const left = await findSide(calls, "left", words, compare);
-  const right = await findSide(calls, "right", words, compare);
-  return { left, right };
-}
-
-async function findSide(
-  calls: readonly GemmCall[],
   side: "left" | "right",
   words: Uint32Array,
+  landings: Landings | null,
   compare: Compare,
 ): Promise<SharedOperand[]> {
   const first = new Map<string, SharedOperand>();
   const operands: SharedOperand[] = [];
-  const pairs: { a: number; b: number; bytes: number; call: number }[] = [];
+  const runs: Run[] = [];
+  /** The call that each run is of. */
+  const owners: number[] = [];
   calls.forEach((call, index) => {
     const at = call[side];
     const { rows, innerBlock, outputColumns } = call.spec;
     const elements = innerBlock * (side === "left" ? rows : outputColumns);
     const key = `${rows}:${innerBlock}:${outputColumns}:${fingerprint(words, at, elements)}`;
     const known = first.get(key);
-    if (known) {
-      operands[index] = known;
-      if (known.at !== at) pairs.push({ a: known.at, b: at, bytes: elements * 2, call: index });
+    if (!known) {
+      operands[index] = { side, at, spec: call.spec, users: 0 };
+      first.set(key, operands[index]);
       return;
     }
-    operands[index] = { side, at, spec: call.spec, users: 0 };
-    first.set(key, operands[index]);
+    operands[index] = known;
+    for (const run of unsure(known.at, at, elements * 2, landings)) {
+      runs.push(run);
+      owners.push(index);
+    }
   });
-  const isSame = await compare(pairs);
-  pairs.forEach(({ call, b }, index) => {
-    if (!isSame[index]) operands[call] = { side, at: b, spec: calls[call].spec, users: 0 };
-  });
+  const isSame = await compare(runs);
+  const others = new Set(owners.filter((_, run) => !isSame[run]));
+  for (const call of others) {
+    operands[call] = { side, at: calls[call][side], spec: calls[call].spec, users: 0 };
+  }
   for (const operand of operands) operand.users++;
   return operands;
+}
+
+/** The parts of two operands that are not known to be copies of the same bytes. */
+function unsure(a: number, b: number, bytes: number, landings: Landings | null): Run[] {
+  if (a === b) return [];
+  if (!landings) return [{ a, b, bytes }];
+  const runs: Run[] = [];
+  let done = 0;
+  while (done < bytes) {
+    const inA = landings.originOf(a + done);
+    const inB = landings.originOf(b + done);
+    const length = Math.min(bytes - done, inA.length, inB.length);
+    if (inA.origin !== inB.origin) runs.push({ a: a + done, b: b + done, bytes: length });
+    done += length;
+  }
+  return runs;
 }
 
 /** A hash of sampled words. */
@@ -92,10 +107,10 @@ function fingerprint(words: Uint32Array, at: number, elements: number): number {
   return hash;
 }
 
-/** Bytes of an operand once packed, a multiple of 64: its f32 values and their norms. */
+/** Bytes of an operand once packed, a multiple of 64: see packedLeftBytes in assembly/gemm.ts. */
 export function packedBytes({ side, spec }: SharedOperand): number {
   const across = side === "left" ? spec.rows : spec.outputColumns;
-  return Math.ceil((4 * across * (spec.innerBlock + spec.innerBlock / 16)) / 64) * 64;
+  return Math.ceil((4 * across * (spec.innerBlock + spec.innerBlock / 16)) / 64) * 64 + 64;
 }
 
 /** The record that packs an operand to `target`. */

@@ -9,15 +9,18 @@ import type { Numerics } from "../../numerics/rounding.ts";
 import { EXP_F16, TANH_F16 } from "../../numerics/tables.ts";
 import { loadEngine, type Simd } from "./engine.ts";
 import { exchangeRecords } from "./exchange-records.ts";
+import { Landings, offsetOf } from "./landings.ts";
 import { inGroups, Pool, type Work } from "./pool.ts";
 import { OPERATION, recordOf, type StoredShape, type Tables } from "./records.ts";
 import { Scratch } from "./scratch.ts";
+import { overlap, writtenByCalls, writtenByTransfers, type AddressSpan } from "./spans.ts";
 import {
   concatenate,
   findShared,
   packedBytes,
   packRecord,
   type GemmCall,
+  type Run,
   type SharedOperand,
 } from "./shared-operands.ts";
 
@@ -30,6 +33,12 @@ export interface WasmOptions {
 /** SIMD code for every kernel, on one or several threads, to the bits of the reference. */
 export function createWasmBackend(options: WasmOptions = {}): Backend {
   return new WasmBackend(options);
+}
+
+interface KnownOperands {
+  readonly operands: readonly SharedOperand[];
+  /** Addresses that they lie between. */
+  readonly span: AddressSpan;
 }
 
 /** Records that a thread takes at a time: small against a step, large against the cost of taking them. */
@@ -51,6 +60,12 @@ class WasmBackend implements Backend {
   readonly #engine: ReturnType<typeof loadEngine>;
   readonly #work = new WeakMap<object, Map<string, Work>>();
   readonly #offsets = new Map<string, number>();
+  readonly #written = new WeakMap<object, AddressSpan[]>();
+  readonly #landings = new WeakMap<object, Landings>();
+  /** Operands of calls that are known to be shared, until something is written to their addresses. */
+  readonly #shared = new Map<object, Map<string, KnownOperands>>();
+  /** The exchange that was just done; null where anything happened since, or it wrote over its sources. */
+  #justLanded: readonly Transfer[] | null = null;
   #attached: Attached | null = null;
 
   constructor({ threads = 1, simd = "auto" }: WasmOptions) {
@@ -83,7 +98,14 @@ class WasmBackend implements Backend {
     const gemms = calls.filter(isPacked);
     const others = gemms.length === 0 ? calls : calls.filter((call) => !isPacked(call));
     if (others.length > 0) await pool.run(this.#plainWork(calls, others, numerics));
-    if (gemms.length > 0) await this.#runGemms(gemms, numerics, step);
+    if (gemms.length > 0) await this.#runGemms(calls, gemms, numerics, step);
+    this.#justLanded = null;
+    this.#forget(this.#writtenBy(calls, () => writtenByCalls(calls)));
+  }
+
+  memoryChanged(address: number, bytes: number): void {
+    this.#justLanded = null;
+    this.#forget([{ start: address, end: address + bytes }]);
   }
 
   async exchange(transfers: readonly Transfer[]): Promise<void> {
@@ -101,12 +123,29 @@ class WasmBackend implements Backend {
     const staged = cached.get("staged");
     if (staged) await pool.run(staged);
     await pool.run(copies);
+    this.#justLanded = staged && staged.records.length > 0 ? null : transfers;
+    this.#forget(this.#writtenBy(transfers, () => writtenByTransfers(transfers)));
+  }
+
+  #writtenBy(step: object, find: () => AddressSpan[]): AddressSpan[] {
+    let written = this.#written.get(step);
+    if (!written) this.#written.set(step, (written = find()));
+    return written;
+  }
+
+  /** Drops what is known of operands at addresses that were written. */
+  #forget(written: readonly AddressSpan[]): void {
+    for (const known of this.#shared.values()) {
+      for (const [name, { span }] of known) if (overlap(written, span)) known.delete(name);
+    }
   }
 
   async close(): Promise<void> {
     await this.#attached?.pool.close();
     this.#attached = null;
+    this.#justLanded = null;
     this.#offsets.clear();
+    this.#shared.clear();
   }
 
   #ready(): Attached {
@@ -155,12 +194,16 @@ class WasmBackend implements Backend {
   }
 
   #byteOffset(tile: number, address: number): number {
-    const { origin, tileBytes, baseAddress } = this.#ready().map;
-    return origin + tile * tileBytes + (address - baseAddress);
+    return offsetOf(this.#ready().map, tile, address);
   }
 
   /** The calls of f16 GEMMs, tile by tile; several invocations of one tile stay in order. */
-  async #runGemms(calls: readonly KernelCall[], numerics: Numerics, step: number): Promise<void> {
+  async #runGemms(
+    key: object,
+    calls: readonly KernelCall[],
+    numerics: Numerics,
+    step: number,
+  ): Promise<void> {
     const most = Math.max(...calls.map(({ invocations }) => invocations.length));
     for (let turn = 0; turn < most; turn++) {
       const gemms: GemmCall[] = [];
@@ -177,30 +220,86 @@ class WasmBackend implements Backend {
           });
         }
       }
-      await this.#runGemmTurn(gemms, numerics, step);
+      // A turn reads what the one before may have written: nothing is known across turns.
+      await this.#runGemmTurn(most === 1 ? key : null, gemms, numerics, step);
     }
   }
 
-  async #runGemmTurn(gemms: readonly GemmCall[], numerics: Numerics, step: number): Promise<void> {
+  async #sharedOperands(
+    key: object | null,
+    gemms: readonly GemmCall[],
+    side: "left" | "right",
+  ): Promise<readonly SharedOperand[]> {
+    const { map } = this.#ready();
+    const known = key === null ? undefined : this.#shared.get(key)?.get(side);
+    if (known) return known.operands;
+    const words = new Uint32Array(map.memory.buffer);
+    const operands = await findShared(
+      gemms,
+      side,
+      words,
+      key === null ? null : this.#landingsNow(),
+      (runs) => this.#compare(runs),
+    );
+    if (key !== null) {
+      const addresses = gemms.map((call) => this.#addressOf(call[side], call.tile));
+      const bytes = Math.max(
+        ...gemms.map(({ spec }) => 2 * spec.innerBlock * Math.max(spec.rows, spec.outputColumns)),
+      );
+      const span = { start: Math.min(...addresses), end: Math.max(...addresses) + bytes };
+      const sides = this.#shared.get(key) ?? new Map<string, KnownOperands>();
+      this.#shared.set(key, sides.set(side, { operands, span }));
+    }
+    return operands;
+  }
+
+  #addressOf(at: number, tile: number): number {
+    const { origin, tileBytes, baseAddress } = this.#ready().map;
+    return at - origin - tile * tileBytes + baseAddress;
+  }
+
+  /** Where bytes came from in the exchange just done; null where that tells nothing. */
+  #landingsNow(): Landings | null {
+    const transfers = this.#justLanded;
+    if (!transfers) return null;
+    let landings = this.#landings.get(transfers);
+    if (!landings) {
+      landings = new Landings(transfers, this.#ready().map);
+      this.#landings.set(transfers, landings);
+    }
+    return landings;
+  }
+
+  async #compare(runs: readonly Run[]): Promise<readonly boolean[]> {
     const { map, pool, scratch } = this.#ready();
-    const shared = await findShared(gemms, new Uint32Array(map.memory.buffer), async (pairs) => {
-      const flags = scratch.lend("flags", pairs.length * 4);
-      const records = pairs.map(({ a, b, bytes }, index) => [
-        OPERATION.same,
-        a,
-        b,
-        flags + 4 * index,
-        bytes,
-      ]);
-      await pool.run(inGroups(concatenate(records), GROUP.compare));
-      const results = new Int32Array(map.memory.buffer, flags, pairs.length);
-      return Array.from(results, (result) => result !== 0);
-    });
+    if (runs.length === 0) return [];
+    const flags = scratch.lend("flags", runs.length * 4);
+    const records = runs.map(({ a, b, bytes }, index) => [
+      OPERATION.same,
+      a,
+      b,
+      flags + 4 * index,
+      bytes,
+    ]);
+    await pool.run(inGroups(concatenate(records), GROUP.compare));
+    const results = new Int32Array(map.memory.buffer, flags, runs.length);
+    return Array.from(results, (result) => result !== 0);
+  }
+
+  async #runGemmTurn(
+    key: object | null,
+    gemms: readonly GemmCall[],
+    numerics: Numerics,
+    step: number,
+  ): Promise<void> {
+    const { pool, scratch } = this.#ready();
+    const lefts = await this.#sharedOperands(key, gemms, "left");
+    const rights = await this.#sharedOperands(key, gemms, "right");
 
     // What several calls read is packed once; the rest by its one call, on the fly.
     const packed = new Map<SharedOperand, number>();
     let bytes = 0;
-    for (const operand of new Set([...shared.right, ...shared.left])) {
+    for (const operand of new Set([...rights, ...lefts])) {
       const size = packedBytes(operand);
       if (operand.users < 2 || bytes + size > MOST_PACKED_BYTES) continue;
       packed.set(operand, bytes);
@@ -218,8 +317,8 @@ class WasmBackend implements Backend {
     const nan = Number(numerics.overflow === "nan");
     const hash = scramble(numerics.seed);
     const records = gemms.map(({ spec, tile, output, left, right }, index) => {
-      const packedLeft = packed.get(shared.left[index]);
-      const packedRight = packed.get(shared.right[index]);
+      const packedLeft = packed.get(lefts[index]);
+      const packedRight = packed.get(rights[index]);
       return [
         operation,
         output,
