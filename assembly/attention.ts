@@ -2,8 +2,8 @@
 import {
   canonical1,
   canonical4,
-  narrow1,
   narrow4,
+  narrow8,
   round4,
   widen1,
   widenHigh,
@@ -37,6 +37,37 @@ function storeExp(target: usize, x: v128, table: usize): void {
 @inline
 function shift(scores: v128, scale: v128, max: v128): v128 {
   return f32x4.sub(f32x4.mul(scores, scale), max);
+}
+
+/** Eight weights of eight scores. */
+// @ts-ignore: decorator
+@inline
+function weigh8(
+  target: usize,
+  scores: v128,
+  scale: v128,
+  max: v128,
+  exact: bool,
+  nanOnOverflow: bool,
+  table: usize,
+): void {
+  const low = shift(widenLow(scores), scale, max);
+  const high = shift(widenHigh(scores), scale, max);
+  if (exact) {
+    v128.store(target, narrow8(expF32(low), expF32(high), nanOnOverflow));
+    return;
+  }
+  const a = i32x4.shl(narrow4(low, nanOnOverflow), 1);
+  const b = i32x4.shl(narrow4(high, nanOnOverflow), 1);
+  let w = v128.load16_splat(table + <usize>i32x4.extract_lane(a, 0));
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(a, 1), w, 1);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(a, 2), w, 2);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(a, 3), w, 3);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(b, 0), w, 4);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(b, 1), w, 5);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(b, 2), w, 6);
+  w = v128.load_lane<u16>(table + <usize>i32x4.extract_lane(b, 3), w, 7);
+  v128.store(target, w);
 }
 
 /** output: weights, then the state; expTable: u16 for each half. */
@@ -95,6 +126,9 @@ export function softmax(
       const logical = min<i32>(16, keys - (panel << 4));
       if (logical <= 0) {
         memory.fill(target, 0, 32);
+      } else if (logical == 16) {
+        weigh8(target, v128.load(source), scale4, max4, exact, nanOnOverflow, expTable);
+        weigh8(target + 16, v128.load(source, 16), scale4, max4, exact, nanOnOverflow, expTable);
       } else {
         for (let quarter: usize = 0; quarter < 32; quarter += 8) {
           const four = widenLow(v128.load64_zero(source + quarter));
@@ -173,7 +207,21 @@ function weightAt(weights: usize, panelStep: i32, column: i32): f32 {
 
 function sumInOrder(weights: usize, panelStep: i32, keys: i32): f32 {
   let sum: f32 = 0;
-  for (let column = 0; column < keys; column++) sum += weightAt(weights, panelStep, column);
+  let column = 0;
+  for (; column + 8 <= keys; column += 8) {
+    const eight = v128.load(weights + (column >> 4) * panelStep + ((column & 15) << 1));
+    const low = widenLow(eight);
+    const high = widenHigh(eight);
+    sum += f32x4.extract_lane(low, 0);
+    sum += f32x4.extract_lane(low, 1);
+    sum += f32x4.extract_lane(low, 2);
+    sum += f32x4.extract_lane(low, 3);
+    sum += f32x4.extract_lane(high, 0);
+    sum += f32x4.extract_lane(high, 1);
+    sum += f32x4.extract_lane(high, 2);
+    sum += f32x4.extract_lane(high, 3);
+  }
+  for (; column < keys; column++) sum += weightAt(weights, panelStep, column);
   return sum;
 }
 
@@ -251,9 +299,4 @@ export function merge(
       store<f32>(at, canonical1(x));
     }
   }
-}
-
-/** Bits of one half, for tests of the conversion alone. */
-export function narrowOne(x: f64, nanOnOverflow: bool): u32 {
-  return narrow1(x, nanOnOverflow);
 }

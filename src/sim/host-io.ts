@@ -39,8 +39,10 @@ export function writeTensor(memory: TileMemory, binding: Binding, tensor: HostTe
     if (extents.some((extent, axis) => shard.start[axis] + extent > shard.logicalEnd[axis])) {
       view.u8.fill(0);
     }
-    scatter(binding, shard, (hostAt, storedAt) => {
-      stored[storedAt] = tensor.data[hostAt];
+    visitRows(binding, shard, (hostStart, storedStart, columns) => {
+      for (let col = 0; col < columns.length; col++) {
+        stored[storedStart + columns[col]] = tensor.data[hostStart + col];
+      }
     });
     for (const tile of others) memory.view(tile, address, bytes, size).u8.set(view.u8);
   }
@@ -56,8 +58,10 @@ export function readTensor(memory: TileMemory, binding: Binding): HostTensor {
   for (const { shard, tiles } of distinctShards(binding)) {
     const view = memory.view(tiles[0], address, elementsOf(extentsOf(shard)) * size, size);
     const stored = dtype === "f16" ? view.u16 : view.f32;
-    scatter(binding, shard, (hostAt, storedAt) => {
-      data[hostAt] = stored[storedAt];
+    visitRows(binding, shard, (hostStart, storedStart, columns) => {
+      for (let col = 0; col < columns.length; col++) {
+        data[hostStart + col] = stored[storedStart + columns[col]];
+      }
     });
   }
   return { shape, dtype, data };
@@ -104,13 +108,13 @@ export function distinctShards(
 }
 
 /**
- * Calls `visit` with every logical element of a shard: its index in the whole row-major tensor, and in the
- * shard. Every order is a sum of what the row and what the column adds, so that both are tables.
+ * Calls `visit` with every row of logical elements of a shard: where it starts in the whole row-major tensor and
+ * in the shard, and what each column adds there. Every order is a sum of what row and column add.
  */
-function scatter(
+function visitRows(
   { shape, dtype, layout }: Pick<Binding, "shape" | "dtype" | "layout">,
   shard: Shard,
-  visit: (hostAt: number, storedAt: number) => void,
+  visit: (hostStart: number, storedStart: number, columns: Int32Array) => void,
 ): void {
   const extents = extentsOf(shard);
   const rank = shape.length;
@@ -147,7 +151,7 @@ function scatter(
       const hostStart =
         (hostOuter * shapeRows + hostRow) * shapeCols + (rank > 0 ? shard.start[rank - 1] : 0);
       const start = storedStart + rowAt[foldedRow + row];
-      for (let col = 0; col < logicalCols; col++) visit(hostStart + col, start + colAt[col]);
+      visit(hostStart, start, colAt);
     }
   }
 }

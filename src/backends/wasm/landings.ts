@@ -7,6 +7,12 @@ export interface Origin {
   readonly length: number;
 }
 
+/** Bytes up to `end` of an operand: byte i came from shift + i. */
+export interface ResolvedRun {
+  readonly end: number;
+  readonly shift: number;
+}
+
 /**
  * Where each byte of the tiles came from in one exchange: its source, or itself where nothing landed. Byte offsets
  * of the shared memory. Only for exchanges that write over none of their sources.
@@ -18,6 +24,10 @@ export class Landings {
   readonly #end: Float64Array;
   readonly #source: Float64Array;
   readonly #map: MemoryMap;
+  readonly #resolved = new Map<
+    number,
+    { readonly bytes: number; readonly runs: readonly ResolvedRun[] }
+  >();
 
   constructor(transfers: readonly Transfer[], map: MemoryMap) {
     const { tiles } = map;
@@ -53,6 +63,21 @@ export class Landings {
         this.#source[at] = from;
       }
     }
+  }
+
+  /** Where `bytes` from `at` on came from: runs with one origin each, in order. */
+  resolve(at: number, bytes: number): readonly ResolvedRun[] {
+    const known = this.#resolved.get(at);
+    if (known && known.bytes === bytes) return known.runs;
+    const runs: ResolvedRun[] = [];
+    for (let done = 0; done < bytes; ) {
+      const { origin, length } = this.originOf(at + done);
+      const end = Math.min(bytes, done + length);
+      runs.push({ end, shift: origin - done });
+      done = end;
+    }
+    this.#resolved.set(at, { bytes, runs });
+    return runs;
   }
 
   originOf(at: number): Origin {

@@ -83,13 +83,15 @@ function unsure(a: number, b: number, bytes: number, landings: Landings | null):
   if (a === b) return [];
   if (!landings) return [{ a, b, bytes }];
   const runs: Run[] = [];
-  let done = 0;
-  while (done < bytes) {
-    const inA = landings.originOf(a + done);
-    const inB = landings.originOf(b + done);
-    const length = Math.min(bytes - done, inA.length, inB.length);
-    if (inA.origin !== inB.origin) runs.push({ a: a + done, b: b + done, bytes: length });
-    done += length;
+  const inA = landings.resolve(a, bytes);
+  const inB = landings.resolve(b, bytes);
+  let [i, j] = [0, 0];
+  for (let done = 0; done < bytes; ) {
+    const end = Math.min(inA[i].end, inB[j].end);
+    if (inA[i].shift !== inB[j].shift) runs.push({ a: a + done, b: b + done, bytes: end - done });
+    done = end;
+    if (inA[i].end === end) i++;
+    if (inB[j].end === end) j++;
   }
   return runs;
 }
