@@ -1,22 +1,6 @@
 import type { Argv, CommandModule } from "yargs";
-import { SimError } from "../base/errors.ts";
-import { plan } from "../plan/plan.ts";
-import { IPU21 } from "../target/ipu21.ts";
-import { execute } from "./execute.ts";
-import { finish } from "./finish.ts";
-import {
-  programOf,
-  RUN_OPTIONS,
-  SHAPE_OPTIONS,
-  type RunOptions,
-  type ShapeOptions,
-} from "./options.ts";
-import { loadSchedule } from "./run-command.ts";
-
-interface ReplayArguments extends RunOptions, ShapeOptions {
-  readonly profile?: string;
-  readonly schedule?: string;
-}
+import type { ReplayArguments } from "./actions.ts";
+import { RUN_OPTIONS, SHAPE_OPTIONS } from "./options.ts";
 
 export const replayCommand: CommandModule<object, ReplayArguments> = {
   command: "replay [profile]",
@@ -38,18 +22,7 @@ export const replayCommand: CommandModule<object, ReplayArguments> = {
         "a smaller block",
       ) as unknown as Argv<ReplayArguments>,
   handler: async (options) => {
-    if (options.profile !== undefined) {
-      throw new SimError("BAD_USAGE", {
-        what: `this version reads no profiles: ${options.profile}`,
-        where: { file: options.profile },
-        fix: "Leave it out: the measured cycles of the SigLIP block are built in",
-      });
-    }
-    const start = performance.now();
-    const program = programOf("siglip-attention", options);
-    const schedule =
-      options.schedule === undefined ? plan(program, IPU21) : loadSchedule(options.schedule);
-    const planMs = performance.now() - start;
-    finish(await execute({ schedule, program, planMs, options }), options.json);
+    const { replay } = await import("./actions.ts");
+    await replay(options);
   },
 };

@@ -1,23 +1,6 @@
 import type { Argv, CommandModule } from "yargs";
-import { readBytes } from "../io/files.ts";
-import { parseSchedule } from "../sim/schedule-file.ts";
-import type { Schedule } from "../sim/schedule.ts";
-import { execute } from "./execute.ts";
-import {
-  MOST_FILE_BYTES,
-  programOf,
-  PROGRAM_NAMES,
-  RUN_OPTIONS,
-  SHAPE_OPTIONS,
-  type RunOptions,
-  type ShapeOptions,
-} from "./options.ts";
-import { finish } from "./finish.ts";
-
-interface RunArguments extends RunOptions, ShapeOptions {
-  readonly schedule: string;
-  readonly against?: string;
-}
+import type { RunArguments } from "./actions.ts";
+import { PROGRAM_NAMES, RUN_OPTIONS, SHAPE_OPTIONS } from "./options.ts";
 
 export const runCommand: CommandModule<object, RunArguments> = {
   command: "run <schedule>",
@@ -40,15 +23,7 @@ export const runCommand: CommandModule<object, RunArguments> = {
         "its cycles as JSON",
       ) as unknown as Argv<RunArguments>,
   handler: async (options) => {
-    const start = performance.now();
-    const schedule = loadSchedule(options.schedule);
-    const program = options.against === undefined ? null : programOf(options.against, options);
-    const planMs = performance.now() - start;
-    finish(await execute({ schedule, program, planMs, options }), options.json);
+    const { runSchedule } = await import("./actions.ts");
+    await runSchedule(options);
   },
 };
-
-/** @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED` */
-export function loadSchedule(file: string): Schedule {
-  return parseSchedule(new TextDecoder().decode(readBytes(file, MOST_FILE_BYTES)), file);
-}

@@ -1,7 +1,7 @@
 import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
 import { F16_LOWEST, F16_VALUES, roundToF16, toF16 } from "../numerics/f16.ts";
 import { expF32 } from "../numerics/exp.ts";
-import { EXP_F16 } from "../numerics/tables.ts";
+import { expTable } from "../numerics/tables.ts";
 import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
 import { busiest, counted, perCall } from "./cost.ts";
 import type { CallContext, Kernel, OperandView } from "./kernel.ts";
@@ -32,7 +32,7 @@ export function softmaxForm({
  *
  *   m = max(-65504, s[0], .., s[L-1]): s replaces m where s > m, so that a NaN never does (`assumed`)
  *   M = f32(m * scale), a zero as +0, scale = f32(1 / f32(sqrt(headDimension)))
- *   x[k] = f16(f32(f32(s[k] * scale) + (-M)))     weight[k] = f16(exp(x[k])), by EXP_F16
+ *   x[k] = f16(f32(f32(s[k] * scale) + (-M)))     weight[k] = f16(exp(x[k])), by a table
  *   padding: x = -65504, weight 0
  *
  * The state, f32 words behind rows * paddedKeyColumns halves: M of each row, then D of each row.
@@ -128,7 +128,7 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
 };
 
 function weight(x: number, { rounding, overflow }: CallContext): number {
-  return rounding === "exact" ? toF16(expF32(x), overflow) : EXP_F16[toF16(x, overflow)];
+  return rounding === "exact" ? toF16(expF32(x), overflow) : expTable()[toF16(x, overflow)];
 }
 
 function sumOfRow(

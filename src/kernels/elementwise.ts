@@ -1,6 +1,6 @@
 import { BYTES_PER_ELEMENT, type DType } from "../numerics/dtype.ts";
 import { F16_VALUES, f16ToF32, roundToF16, toF16 } from "../numerics/f16.ts";
-import { TANH_F16 } from "../numerics/tables.ts";
+import { tanhTable } from "../numerics/tables.ts";
 import { checkMultiple, checkPositive } from "./checks.ts";
 import { perCall } from "./cost.ts";
 import type { CallContext, Kernel, Operand } from "./kernel.ts";
@@ -19,7 +19,7 @@ function operand(name: string, dtype: DType, elements: number): Operand {
 
 /**
  * t = f16(x*x); t = f16(t*x); t = f16(0.0447083*t); t = f16(x + t); t = f16(0.7978516*t); t = tanh(t), by
- * TANH_F16; t = f16(1 + t); t = f16(0.5*t); y = f16(x*t) (osmarks/ipu-stack, gelu_tanh_approx_f16).
+ * a table; t = f16(1 + t); t = f16(0.5*t); y = f16(x*t) (osmarks/ipu-stack, gelu_tanh_approx_f16).
  * `exact`: y = f16(0.5*x*(1 + tanh(0.7978516*(x + 0.0447083*(x*x*x))))) in f64. An even number of elements.
  */
 export const gelu: Kernel<GeluSpec> = {
@@ -60,7 +60,7 @@ function geluOf(x: number, { rounding, overflow }: CallContext): number {
   t = round(GELU_CUBE * t);
   t = round(x + t);
   t = round(GELU_SCALE * t);
-  t = F16_VALUES[TANH_F16[toF16(t, overflow)]];
+  t = F16_VALUES[tanhTable()[toF16(t, overflow)]];
   t = round(1 + t);
   t = round(0.5 * t);
   return toF16(x * t, overflow);

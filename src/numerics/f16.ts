@@ -29,9 +29,8 @@ export function f16ToF32(bits: number): number {
 }
 
 /** The value of every half, by its bits. */
-export const F16_VALUES: Float32Array = Float32Array.from({ length: 65536 }, (_, bits) =>
-  f16ToF32(bits),
-);
+export const F16_VALUES: Float32Array = new Float32Array(65536);
+for (let bits = 0; bits < 65536; bits++) F16_VALUES[bits] = f16ToF32(bits);
 
 /** Bits of the half nearest `x` (binary32 or binary64), ties to even. */
 export function toF16(x: number, overflow: Overflow = "saturate"): number {

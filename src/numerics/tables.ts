@@ -3,11 +3,21 @@ import { F16_VALUES, toF16 } from "./f16.ts";
 /**
  * Functions of one half, as tables of halves by the argument's bits. Each entry is the half nearest to the
  * true value: f64 is so much finer that its own error cannot move an entry (a test shows the distance).
- * That the chip rounds so is `assumed` (F1.7: no accuracy is stated for f16v2exp and f16v2tanh).
+ * That the chip rounds so is `assumed` (no accuracy of f16v2exp and f16v2tanh is stated). Made on first use.
  */
+function tableOf(of: (x: number) => number): () => Uint16Array {
+  let table: Uint16Array | null = null;
+  return () => {
+    if (table === null) {
+      table = new Uint16Array(65536);
+      for (let bits = 0; bits < 65536; bits++) table[bits] = toF16(of(F16_VALUES[bits]));
+    }
+    return table;
+  };
+}
 
 /** e^x; 0 for -65504, exactly 1 for 0, 65504 where e^x is larger. */
-export const EXP_F16: Uint16Array = Uint16Array.from(F16_VALUES, (x) => toF16(Math.exp(x)));
+export const expTable: () => Uint16Array = tableOf(Math.exp);
 
 /** The hyperbolic tangent. */
-export const TANH_F16: Uint16Array = Uint16Array.from(F16_VALUES, (x) => toF16(Math.tanh(x)));
+export const tanhTable: () => Uint16Array = tableOf(Math.tanh);

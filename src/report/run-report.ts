@@ -4,7 +4,7 @@ import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Numerics } from "../numerics/rounding.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 import type { Schedule, Step } from "../sim/schedule.ts";
-import type { Timing } from "../sim/timing.ts";
+import type { ExchangeOrder, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
 import { metAssumptions } from "./assumptions.ts";
 import { measuredOf } from "./measured.ts";
@@ -93,6 +93,7 @@ export interface RunFacts {
   readonly scheduleText: string;
   readonly timing: Timing;
   readonly numerics: Numerics;
+  readonly exchange: ExchangeOrder;
   readonly backend: RunReport["backend"];
   readonly inputs: ReadonlyMap<string, HostTensor>;
   readonly outputs: ReadonlyMap<string, HostTensor>;
@@ -111,7 +112,7 @@ export function runReport(facts: RunFacts): RunReport {
     backend: facts.backend,
     rounding: numerics.rounding,
     seed: numerics.seed,
-    exchange: "list",
+    exchange: facts.exchange,
     schedule: { sha256: sha256(facts.scheduleText) },
     inputs: [...facts.inputs].map(([name, { data }]) => ({ name, sha256: sha256(data) })),
     outputs: [...facts.outputs].map(([name, { shape, dtype, data }]) => ({

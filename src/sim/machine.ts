@@ -6,7 +6,7 @@ import { checkTensor, readTensor, writeTensor, type HostTensor } from "./host-io
 import type { Observer } from "./observer.ts";
 import type { Binding, Schedule, Step } from "./schedule.ts";
 import { TileMemory } from "./tile-memory.ts";
-import { timeSchedule, type Timing } from "./timing.ts";
+import { timeSchedule, type ExchangeOrder, type Timing } from "./timing.ts";
 import { validateSchedule } from "./validate.ts";
 
 /** What a run gave. */
@@ -34,9 +34,11 @@ export class Machine {
   readonly #target: Target;
   readonly #backend: Backend;
   readonly #written = new Set<string>();
+  readonly #order: ExchangeOrder;
   #timing: Timing | null = null;
 
-  private constructor(schedule: Schedule, target: Target, backend: Backend) {
+  private constructor(schedule: Schedule, target: Target, backend: Backend, order: ExchangeOrder) {
+    this.#order = order;
     this.#schedule = schedule;
     this.#target = target;
     this.#backend = backend;
@@ -49,9 +51,14 @@ export class Machine {
    * @throws SimError with the first thing that the schedule does wrong
    * @throws BackendError `OUT_OF_MEMORY`, `BACKEND_UNAVAILABLE`
    */
-  static async create(schedule: Schedule, target: Target, backend: Backend): Promise<Machine> {
+  static async create(
+    schedule: Schedule,
+    target: Target,
+    backend: Backend,
+    order: ExchangeOrder = "compiler",
+  ): Promise<Machine> {
     validateSchedule(schedule, target);
-    const machine = new Machine(schedule, target, backend);
+    const machine = new Machine(schedule, target, backend, order);
     await backend.attach(machine.memory);
     return machine;
   }
@@ -115,7 +122,7 @@ export class Machine {
 
   /** The cycles of the schedule: the same for every run of it. */
   timing(): Timing {
-    return (this.#timing ??= timeSchedule(this.#schedule, this.#target));
+    return (this.#timing ??= timeSchedule(this.#schedule, this.#target, this.#order));
   }
 
   #input(name: string): Binding {

@@ -2,10 +2,17 @@ import { assertNever } from "../base/errors.ts";
 import type { KernelCall } from "../kernels/call.ts";
 import { kernelOf } from "../kernels/registry.ts";
 import type { Cost } from "../kernels/kernel.ts";
+import { improvePhase } from "../exchange/improve.ts";
 import { schedulePhase, type PhaseSchedule } from "../exchange/phase.ts";
 import type { Target } from "../target/target.ts";
 import { CycleLedger } from "./cycle-ledger.ts";
 import type { ExchangeStep, Schedule, Step } from "./schedule.ts";
+
+/**
+ * How the transfers of a phase are ordered. `compiler`: list scheduling, then the repairs of its critical chain, as
+ * osmarks/ipu-stack does; `list`: list scheduling alone.
+ */
+export type ExchangeOrder = "compiler" | "list";
 
 /** The cycles of a schedule on a target: nothing here depends on data or on a backend. */
 export interface Timing {
@@ -41,14 +48,20 @@ export interface PhaseTiming {
  * Runs the clock of every tile (F5.7): a compute step adds its sample's cycles; an exchange waits for the
  * last tile, then each tile goes on when its own part is over.
  */
-export function timeSchedule(schedule: Schedule, target: Target): Timing {
+export function timeSchedule(
+  schedule: Schedule,
+  target: Target,
+  order: ExchangeOrder = "compiler",
+): Timing {
   const { tiles } = schedule;
   const ledger = new CycleLedger(tiles);
   const kernels = new Map<KernelCall, { cost: Cost; samples: number }>();
   const phases: PhaseTiming[] = [];
   const ends: Int32Array[] = [];
   const shared = sharedRows(schedule.steps);
-  const scheduled = new Map<ExchangeStep, PhaseSchedule>();
+  // Phases with the same transfers between the same addresses take the same time.
+  const scheduled = new Map<string, PhaseSchedule>();
+  const scheduleOf = order === "compiler" ? improvePhase : schedulePhase;
 
   const compute = (calls: readonly KernelCall[]): void => {
     const end = new Int32Array(tiles).fill(-1);
@@ -70,10 +83,11 @@ export function timeSchedule(schedule: Schedule, target: Target): Timing {
   };
 
   const exchange = (step: ExchangeStep): void => {
-    let phase = scheduled.get(step);
+    const key = `${signature(step)} ${addresses(step)}`;
+    let phase = scheduled.get(key);
     if (!phase) {
-      phase = schedulePhase(step.transfers, target, tiles);
-      scheduled.set(step, phase);
+      phase = scheduleOf(step.transfers, target, tiles);
+      scheduled.set(key, phase);
     }
     const isPatched = shared.has(step);
     const arrival = ledger.elapsed;
@@ -154,6 +168,16 @@ function signature({ transfers }: ExchangeStep): string {
     .map(
       ({ source, words, width, destinations }) =>
         `${source}:${words}:${width}:${destinations.map(({ tiles }) => tiles.join(",")).join("+")}`,
+    )
+    .join(";");
+}
+
+/** From where to where, beside `signature`: what decides a phase's hazards. */
+function addresses({ transfers }: ExchangeStep): string {
+  return transfers
+    .map(
+      ({ address, destinations }) =>
+        `${address}:${destinations.map((destination) => destination.address).join("+")}`,
     )
     .join(";");
 }

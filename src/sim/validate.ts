@@ -228,45 +228,39 @@ function checkExchange(
   checkRaces(transfers, landings, step, bounds.tiles);
 }
 
-/** No byte is written twice in one phase. Landings are sorted by tile, then address. */
+/**
+ * No byte is written twice in one phase. Landings are put in order of address once, then dealt out to their tiles,
+ * where neighbours are compared.
+ */
 function checkRaces(
   transfers: readonly Transfer[],
   landings: number,
   step: string,
   tiles: number,
 ): void {
+  const ordered = transfers
+    .flatMap(({ words, destinations }, transfer) =>
+      destinations.map((destination) => ({ ...destination, bytes: 4 * words, transfer })),
+    )
+    .sort((a, b) => a.address - b.address);
   const firstOf = new Int32Array(tiles + 1);
-  for (const { destinations } of transfers) {
-    for (const destination of destinations) {
-      for (const tile of destination.tiles) firstOf[tile + 1]++;
-    }
+  for (const destination of ordered) {
+    for (const tile of destination.tiles) firstOf[tile + 1]++;
   }
   for (let tile = 0; tile < tiles; tile++) firstOf[tile + 1] += firstOf[tile];
   const next = firstOf.slice();
-  const starts = new Float64Array(landings);
-  const ends = new Float64Array(landings);
-  const owners = new Int32Array(landings);
-  transfers.forEach(({ words, destinations }, index) => {
-    for (const { tiles: receivers, address } of destinations) {
-      for (const tile of receivers) {
-        const at = next[tile]++;
-        starts[at] = address;
-        ends[at] = address + 4 * words;
-        owners[at] = index;
-      }
-    }
+  const landed = new Int32Array(landings);
+  ordered.forEach((destination, index) => {
+    for (const tile of destination.tiles) landed[next[tile]++] = index;
   });
   for (let tile = 0; tile < tiles; tile++) {
-    const order = Array.from(
-      { length: firstOf[tile + 1] - firstOf[tile] },
-      (_, index) => firstOf[tile] + index,
-    ).sort((a, b) => starts[a] - starts[b]);
-    for (let index = 1; index < order.length; index++) {
-      const [before, after] = [order[index - 1], order[index]];
-      if (starts[after] >= ends[before]) continue;
+    for (let i = firstOf[tile] + 1; i < firstOf[tile + 1]; i++) {
+      const before = ordered[landed[i - 1]];
+      const after = ordered[landed[i]];
+      if (after.address >= before.address + before.bytes) continue;
       throw new SimError("EXCHANGE_RACE", {
-        what: `transfers ${owners[before]} and ${owners[after]} both write ${hex(starts[after])} of tile ${tile}`,
-        where: { step, tile, address: starts[after], transfer: owners[after] },
+        what: `transfers ${before.transfer} and ${after.transfer} both write ${hex(after.address)} of tile ${tile}`,
+        where: { step, tile, address: after.address, transfer: after.transfer },
         fix: "Let one of them land elsewhere, or in another phase",
       });
     }

@@ -6,7 +6,7 @@ import type { GemmSpec, KernelSpec } from "../../kernels/spec.ts";
 import { MICRO, offset } from "../../layouts/order.ts";
 import { absorb, scramble } from "../../numerics/random.ts";
 import type { Numerics } from "../../numerics/rounding.ts";
-import { EXP_F16, TANH_F16 } from "../../numerics/tables.ts";
+import { expTable, tanhTable } from "../../numerics/tables.ts";
 import { loadEngine, type Simd } from "./engine.ts";
 import { exchangeRecords } from "./exchange-records.ts";
 import { Landings, offsetOf } from "./landings.ts";
@@ -85,8 +85,8 @@ class WasmBackend implements Backend {
       return at;
     };
     const tables: Tables = {
-      exp: tableAt(EXP_F16),
-      tanh: tableAt(TANH_F16),
+      exp: tableAt(expTable()),
+      tanh: tableAt(tanhTable()),
       offsets: (matrix, rows, columns) => this.#offsetTable(matrix, rows, columns),
     };
     this.#attached = { map, scratch, pool, tables };

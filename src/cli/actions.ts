@@ -1,0 +1,120 @@
+import { SimError } from "../base/errors.ts";
+import { readBytes, writeAside } from "../io/files.ts";
+import { IPU21 } from "../target/ipu21.ts";
+import type { Schedule } from "../sim/schedule.ts";
+import { execute } from "./execute.ts";
+import type { RunOptions, ShapeOptions } from "./options.ts";
+import { printReport } from "./print.ts";
+import { MOST_FILE_BYTES, programOf } from "./programs.ts";
+import { table } from "./table.ts";
+
+export interface PlanArguments extends ShapeOptions {
+  readonly program: string;
+  readonly output?: string;
+  readonly json: boolean;
+}
+
+export interface RunArguments extends RunOptions, ShapeOptions {
+  readonly schedule: string;
+  readonly against?: string;
+}
+
+export interface ReplayArguments extends RunOptions, ShapeOptions {
+  readonly profile?: string;
+  readonly schedule?: string;
+}
+
+/** `tilesim plan`. */
+export async function planProgram(options: PlanArguments): Promise<void> {
+  if (options.output !== undefined && options.json) {
+    throw new SimError("BAD_USAGE", {
+      what: "--output and --json both say where the schedule goes",
+      where: { option: "json" },
+      fix: "Drop one of them",
+    });
+  }
+  const { schedule, scheduleText } = await planned(options.program, options);
+  const { validateSchedule } = await import("../sim/validate.ts");
+  validateSchedule(schedule, IPU21);
+  if (options.json) {
+    process.stdout.write(scheduleText);
+    return;
+  }
+  if (options.output !== undefined) writeAside(options.output, scheduleText);
+  process.stdout.write(summary(schedule, options.output));
+}
+
+/** `tilesim run`. */
+export async function runSchedule(options: RunArguments): Promise<void> {
+  const start = performance.now();
+  const loaded = await loadSchedule(options.schedule);
+  const program = options.against === undefined ? null : await programOf(options.against, options);
+  await runAndPrint({ ...loaded, program, planMs: performance.now() - start, options });
+}
+
+/** `tilesim replay`. */
+export async function replay(options: ReplayArguments): Promise<void> {
+  if (options.profile !== undefined) {
+    throw new SimError("BAD_USAGE", {
+      what: `this version reads no profiles: ${options.profile}`,
+      where: { file: options.profile },
+      fix: "Leave it out: the measured cycles of the SigLIP block are built in",
+    });
+  }
+  const start = performance.now();
+  const program = await programOf("siglip-attention", options);
+  const { schedule, scheduleText } =
+    options.schedule === undefined
+      ? await planned("siglip-attention", options)
+      : await loadSchedule(options.schedule);
+  const planMs = performance.now() - start;
+  await runAndPrint({ schedule, scheduleText, program, planMs, options });
+}
+
+/** Prints a run's report; the process ends with 1 where a finding is an error. */
+async function runAndPrint(job: Parameters<typeof execute>[0]): Promise<void> {
+  const report = await execute(job);
+  process.stdout.write(
+    job.options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, IPU21.clockHz),
+  );
+  if (report.findings.some(({ severity }) => severity === "error")) process.exitCode = 1;
+}
+
+interface LoadedSchedule {
+  readonly schedule: Schedule;
+  readonly scheduleText: string;
+}
+
+async function planned(name: string, options: ShapeOptions): Promise<LoadedSchedule> {
+  const { plan } = await import("../plan/plan.ts");
+  const { formatSchedule } = await import("../sim/schedule-file.ts");
+  const schedule = plan(await programOf(name, options), IPU21);
+  return { schedule, scheduleText: formatSchedule(schedule) };
+}
+
+/** @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED` */
+async function loadSchedule(file: string): Promise<LoadedSchedule> {
+  const { parseSchedule } = await import("../sim/schedule-file.ts");
+  const scheduleText = new TextDecoder().decode(readBytes(file, MOST_FILE_BYTES));
+  return { schedule: parseSchedule(scheduleText, file), scheduleText };
+}
+
+function summary(schedule: Schedule, file: string | undefined): string {
+  const steps = schedule.steps.map((step, index) => {
+    if (step.kind === "exchange") {
+      const words = step.transfers.reduce((sum, transfer) => sum + transfer.words, 0);
+      return [String(index), step.operation, "exchange", step.transfers.length, 4 * words];
+    }
+    if (step.kind === "repeat") return [String(index), "", `repeat ${step.times}`, null, null];
+    const [first] = step.calls;
+    const tiles = step.calls.reduce((sum, call) => sum + call.tiles.length, 0);
+    return [String(index), first?.operation ?? "", first?.kernel ?? "", tiles, null];
+  });
+  const end = Math.max(...schedule.buffers.map(({ address, bytes }) => address + bytes), 0);
+  return (
+    `${schedule.program} on ${schedule.tiles} tiles of ${schedule.target}: ${schedule.steps.length} steps, ` +
+    `${schedule.buffers.length} buffers up to 0x${end.toString(16)}\n\n` +
+    `${table(["step", "operation", "what", "tiles or transfers", "bytes sent"], steps)}\n` +
+    (file === undefined ? "" : `\nwritten to ${file}\n`)
+  );
+}
