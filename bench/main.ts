@@ -3,6 +3,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { cyclesBench } from "./cycles.bench.ts";
 import { growthBench } from "./growth.bench.ts";
+import { kernelsBench } from "./kernels.bench.ts";
 import { replayBench } from "./replay.bench.ts";
 import { ROOT } from "./support/root.ts";
 
@@ -11,6 +12,7 @@ const BENCHES = {
   replay: replayBench,
   cycles: cyclesBench,
   growth: growthBench,
+  kernels: kernelsBench,
 } as const;
 
 const RESULTS = join(ROOT, "bench", "results.json");

@@ -17,14 +17,17 @@ async function build(): Promise<void> {
   for (const { name, features } of VARIANTS) {
     const file = join(TARGET, `engine-${name}.wasm`);
     const aside = `${file}.new.wasm`;
-    const { error, stderr } = await asc.main([
+    const options = [
       join(SOURCES, "engine.ts"),
       ...["-O3", "--noAssert", "--runtime", "stub"],
       ...["--importMemory", "--sharedMemory", "--initialMemory", "32", "--maximumMemory", "65536"],
       ...["--enable", "threads", "--enable", "simd", ...features],
       ...["--disableWarning", "-o", aside],
-    ]);
-    if (error) throw new Error(`the engine does not compile:\n${stderr.toString()}`);
+    ];
+    const { error } = await asc.main(options, { stderr: process.stderr });
+    if (error) {
+      throw new Error(`the engine does not compile: ${error.message}`, { cause: error });
+    }
     renameSync(aside, file);
   }
 }

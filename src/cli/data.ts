@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { setFloat16 } from "fp16";
 import { SimError } from "../base/errors.ts";
 import { toF16 } from "../numerics/f16.ts";
 import { gaussian } from "../numerics/random.ts";
@@ -117,7 +118,18 @@ function made({ shape, dtype, role }: Binding, index: number, options: DataOptio
     : { shape, dtype, data: Float32Array.from(values) };
 }
 
-/** A file's array as the binding's dtype; wider floats are rounded to nearest even. */
+const half = new DataView(new ArrayBuffer(2));
+
+/**
+ * Bits of a half as a host makes it from a wider float: through f32, to nearest even, beyond the range to infinity.
+ * The chip's own narrowing saturates: see numerics/f16.ts.
+ */
+function hostHalf(value: number): number {
+  setFloat16(half, 0, value);
+  return half.getUint16(0);
+}
+
+/** A file's array as the binding's dtype. */
 function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
   const array = readNpy(file);
   const isShape =
@@ -131,7 +143,7 @@ function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
   }
   if (array.dtype === dtype) return { shape, dtype, data: array.data } as HostTensor;
   if (dtype === "f16" && array.dtype !== "f16") {
-    return { shape, dtype, data: Uint16Array.from(array.data, (value) => toF16(value)) };
+    return { shape, dtype, data: Uint16Array.from(array.data, hostHalf) };
   }
   if (dtype === "f32" && array.dtype === "f64") {
     return { shape, dtype, data: Float32Array.from(array.data) };

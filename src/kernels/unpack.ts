@@ -2,7 +2,7 @@ import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
 import { MICRO, matricesOf, offset } from "../layouts/order.ts";
 import type { Order } from "../layouts/layout.ts";
 import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
-import { busiest, counted, perCall } from "./cost.ts";
+import { busiest, perCall } from "./cost.ts";
 import type { Cost, Kernel } from "./kernel.ts";
 import type { MatrixExtents, RearrangeSpec, UnpackSpec } from "./spec.ts";
 import type { Target } from "../target/target.ts";
@@ -135,20 +135,6 @@ export const rearrange: Kernel<RearrangeSpec> = {
     }
   },
 };
-
-/** Cycles of the assembly kernel that makes amp-left order in later revisions (F left out here: see docs/costs.md). */
-export function assemblyLeftCost(spec: RearrangeSpec, invocations: number, target: Target): Cost {
-  const { matrices, physicalRows, logicalColumns, physicalColumns } = spec;
-  const full = Math.floor(logicalColumns / 16);
-  const rest = logicalColumns % 16;
-  const empty = Math.floor((physicalColumns - logicalColumns) / 16);
-  const row =
-    15 +
-    (full > 0 ? 1 + 35 * full : 0) +
-    (rest > 0 ? rest + 18 : 0) +
-    (empty > 0 ? 1 + 20 * empty : 0);
-  return counted(target, invocations, 5 + busiest(matrices * physicalRows, target) * row);
-}
 
 /** A measured sample, its work scaled by `share`; `measured` where the shape is the one that was measured. */
 function scaled(

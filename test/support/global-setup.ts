@@ -1,6 +1,6 @@
 import { buildIfStale } from "../../scripts/build-wasm.ts";
 
 /** Tests run the engine: it is built before the first of them. */
-export default async function setup(): Promise<void> {
+export async function setup(): Promise<void> {
   await buildIfStale();
 }

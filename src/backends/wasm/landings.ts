@@ -70,7 +70,7 @@ export class Landings {
     const known = this.#resolved.get(at);
     if (known && known.bytes === bytes) return known.runs;
     const runs: ResolvedRun[] = [];
-    for (let done = 0; done < bytes; ) {
+    for (let done = 0; done < bytes;) {
       const { origin, length } = this.originOf(at + done);
       const end = Math.min(bytes, done + length);
       runs.push({ end, shift: origin - done });

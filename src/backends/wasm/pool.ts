@@ -1,6 +1,12 @@
 import { Worker } from "node:worker_threads";
 import { BackendError } from "../../base/errors.ts";
-import { CONTROL, instantiate, type Engine, type EngineModule, type WorkerStart } from "./engine.ts";
+import {
+  CONTROL,
+  instantiate,
+  type Engine,
+  type EngineModule,
+  type WorkerStart,
+} from "./engine.ts";
 import { RECORD_WORDS } from "./records.ts";
 import type { Scratch } from "./scratch.ts";
 

@@ -86,7 +86,7 @@ function unsure(a: number, b: number, bytes: number, landings: Landings | null):
   const inA = landings.resolve(a, bytes);
   const inB = landings.resolve(b, bytes);
   let [i, j] = [0, 0];
-  for (let done = 0; done < bytes; ) {
+  for (let done = 0; done < bytes;) {
     const end = Math.min(inA[i].end, inB[j].end);
     if (inA[i].shift !== inB[j].shift) runs.push({ a: a + done, b: b + done, bytes: end - done });
     done = end;

@@ -155,7 +155,7 @@ class WasmBackend implements Backend {
 
   #cached(key: object): Map<string, Work> {
     let cached = this.#work.get(key);
-    if (!cached) this.#work.set(key, (cached = new Map()));
+    if (!cached) this.#work.set(key, (cached = new Map<string, Work>()));
     return cached;
   }
 
