@@ -60,8 +60,10 @@ export const F16_LOWEST = 0xfbff;
 
 /**
  * Bits of `x` rounded to f16 at random: up in magnitude with the probability of its distance from the half
- * below, in units of the distance between the two. `random` is a 32-bit unsigned integer. Halves stay as
- * they are. Beyond 65504 as `overflow` says.
+ * below, in units of the distance between the two. `random` is a 32-bit unsigned integer: of the 2^32, the
+ * first ceil(2^32 * distance) round up, so that an f32 `x` of 2^-33 or more is rounded without bias, subnormal
+ * results too, and a smaller one with less than 2^-32 units of it. Halves stay as they are. Beyond 65504 as
+ * `overflow` says.
  */
 export function toF16Stochastic(x: number, random: number, overflow: Overflow): number {
   const magnitude = Math.abs(x);
