@@ -212,7 +212,7 @@ export class PlanBuilder {
       labels[index] = step.calls.map(({ tile, spec }) => {
         if (spec.kind === "copy" || spec.kind === "fill-zero") {
           const { operation, value } = next.get(tile) ?? step.label;
-          return { operation, value, reason: "LocalCopy" };
+          return { operation, reason: "LocalCopy", value };
         }
         next.set(tile, step.label);
         return step.label;

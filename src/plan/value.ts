@@ -1,6 +1,8 @@
 import type { DType } from "../numerics/dtype.ts";
 import type { Layout } from "../layouts/layout.ts";
-import { resolveLayout, shardBytes } from "../layouts/resolve.ts";
+import { SimError } from "../base/errors.ts";
+import { checkFits, elementsOf } from "../layouts/order.ts";
+import { extentsOf, resolveLayout, shardBytes } from "../layouts/resolve.ts";
 import type { Shard } from "../layouts/shard.ts";
 import { ref, type PlanBuffer, type Ref } from "./builder.ts";
 
@@ -60,8 +62,33 @@ export function placedValue(
   return {
     tileOf: (tile) => tile,
     ...value,
-    shards: resolveLayout(value.layout, value.shape, value.dtype).shards,
+    shards: storableShards(value),
     buffer,
     at: (tile) => places.get(tile) ?? own,
   };
+}
+
+/**
+ * The shards of a value: each on a tile of its own, and whole panels of its order.
+ *
+ * @throws SimError `LAYOUT_INVALID`, `PLAN_DOES_NOT_FIT`
+ */
+function storableShards({ name, layout, shape, dtype }: NewValue): readonly Shard[] {
+  if (layout.tiling.axes.some(({ axis }) => axis.kind === "linear")) {
+    throw new SimError("PLAN_DOES_NOT_FIT", {
+      what: `${name} is cut along all axes as one; a tile can have several shards then, one is planned`,
+      where: { value: name },
+      fix: "Cut the axes one by one",
+    });
+  }
+  const { shards } = resolveLayout(layout, shape, dtype);
+  const known = new Set<string>();
+  for (const shard of shards) {
+    const extents = extentsOf(shard);
+    const key = extents.join();
+    if (known.has(key) || elementsOf(extents) === 0) continue;
+    checkFits(layout.order, extents, dtype);
+    known.add(key);
+  }
+  return shards;
 }

@@ -1,17 +1,23 @@
 import { SimError, assertNever } from "../base/errors.ts";
+import { tileId } from "../base/units.ts";
 import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
-import { resolveLayout, shardBytes } from "../layouts/resolve.ts";
+import { checkFits, elementsOf } from "../layouts/order.ts";
+import { extentsOf, resolveLayout, shardBytes } from "../layouts/resolve.ts";
+import { checkTransfer } from "../exchange/timing.ts";
 import type { KernelCall } from "../kernels/call.ts";
 import type { Transfer } from "../kernels/exchange.ts";
 import type { Operand, Operands } from "../kernels/kernel.ts";
 import { kernelOf } from "../kernels/registry.ts";
 import { elementOf } from "../target/ipu21.ts";
 import type { Target } from "../target/target.ts";
+import { partnerOf } from "../target/topology.ts";
 import type { Binding, Schedule, Step } from "./schedule.ts";
 import { checkSpan, hex, type TileBounds } from "./tile-memory.ts";
 
 /** Steps of a run, repeats counted each time, are at most this many: no schedule may run for ever. */
 const MOST_STEPS = 1_000_000;
+/** Steps times tiles: a run keeps when each tile's step ended. */
+const MOST_ENDS = 2 ** 26;
 
 /**
  * That a schedule means something on the target: kernels known and their specifications sound, every access
@@ -32,12 +38,16 @@ export function validateSchedule(schedule: Schedule, target: Target): void {
   }
   const { base: baseAddress, bytes: tileBytes } = target.memory;
   const bounds = { tiles, tileBytes, baseAddress };
+  checkNames(schedule);
   for (const binding of [...schedule.inputs, ...schedule.outputs]) checkBinding(binding, bounds);
   for (const buffer of schedule.buffers) {
     for (const tile of buffer.tiles) checkSpan(bounds, tile, buffer.address, buffer.bytes, 1);
   }
-  if (countSteps(schedule.steps) > MOST_STEPS) {
-    throw invalid(`more than ${MOST_STEPS} steps, repeats counted each time`, {});
+  const mostSteps = Math.min(MOST_STEPS, Math.floor(MOST_ENDS / tiles));
+  if (countSteps(schedule.steps) > mostSteps) {
+    throw invalid(`more than ${mostSteps} steps on ${tiles} tiles, repeats counted each time`, {
+      tiles,
+    });
   }
   const check = (steps: readonly Step[], path: string): void => {
     steps.forEach((step, index) => {
@@ -57,9 +67,11 @@ export function validateSchedule(schedule: Schedule, target: Target): void {
   check(schedule.steps, "");
 }
 
+/** Steps that a run takes; a turn of a repeat counts even where its body is empty. */
 function countSteps(steps: readonly Step[]): number {
   return steps.reduce(
-    (sum, step) => sum + (step.kind === "repeat" ? step.times * countSteps(step.body) : 1),
+    (sum, step) =>
+      sum + (step.kind === "repeat" ? step.times * Math.max(1, countSteps(step.body)) : 1),
     0,
   );
 }
@@ -70,6 +82,25 @@ function invalid(what: string, where: Readonly<Record<string, string | number>>)
     where,
     fix: "Plan the program again, or correct the schedule by hand",
   });
+}
+
+/** Each tensor has a name of its own among the inputs, or the outputs, and the role of its list. */
+function checkNames({ inputs, outputs }: Schedule): void {
+  for (const [list, isOutput] of [
+    [inputs, false],
+    [outputs, true],
+  ] as const) {
+    const names = new Set<string>();
+    for (const { name, role } of list) {
+      if ((role === "output") !== isOutput) {
+        throw invalid(`${name} is among the ${isOutput ? "outputs" : "inputs"} as ${role}`, {
+          tensor: name,
+        });
+      }
+      if (names.has(name)) throw invalid(`two tensors are called ${name}`, { tensor: name });
+      names.add(name);
+    }
+  }
 }
 
 function checkBinding(binding: Binding, bounds: TileBounds): void {
@@ -83,15 +114,16 @@ function checkBinding(binding: Binding, bounds: TileBounds): void {
   if (tiles && tiles.length !== count) {
     throw invalid(`${name} names ${tiles.length} tiles for a layout of ${count}`, { tensor: name });
   }
+  const used = new Set<number>();
   for (const shard of resolveLayout(layout, shape, dtype).shards) {
-    const tile = tiles?.[shard.tile] ?? (shard.tile as Binding["address"] & number);
-    checkSpan(
-      bounds,
-      tile as NonNullable<typeof tiles>[number],
-      address,
-      shardBytes(shard, dtype),
-      BYTES_PER_ELEMENT[dtype],
-    );
+    const tile = tiles?.[shard.tile] ?? tileId(shard.tile);
+    checkSpan(bounds, tile, address, shardBytes(shard, dtype), BYTES_PER_ELEMENT[dtype]);
+    const extents = extentsOf(shard);
+    if (elementsOf(extents) === 0) continue;
+    checkFits(layout.order, extents, dtype);
+    // All shards of a binding stand at one address.
+    if (used.has(tile)) throw invalid(`${name} has two shards on tile ${tile}`, { tensor: name });
+    used.add(tile);
   }
 }
 
@@ -200,6 +232,7 @@ function checkExchange(
 ): void {
   const { maxTransferWords } = target.exchange;
   let landings = 0;
+  const lastTransferOf = new Int32Array(bounds.tiles).fill(-1);
   transfers.forEach(({ source, address, words, width, destinations }, index) => {
     const where = { step, transfer: index };
     const fault = (what: string, fix: string): SimError =>
@@ -218,11 +251,25 @@ function checkExchange(
           throw fault(`tile ${tile} sends to itself`, "Make it a local copy");
         }
         checkSpan(bounds, tile, landing, words * 4, alignment);
+        if (lastTransferOf[tile] === index) {
+          throw fault(`tile ${tile} receives one transfer twice`, "Copy it there");
+        }
+        lastTransferOf[tile] = index;
       }
       landings += tiles.length;
     }
     if (destinations.every(({ tiles }) => tiles.length === 0)) {
       throw fault("a transfer to no tile", "Drop it");
+    }
+    if (width === 64) {
+      const receivers = destinations.flatMap(({ tiles }) => tiles);
+      checkTransfer(target, { sender: source, receivers, words, width }, bounds.tiles);
+      const isSplit = destinations.some(({ tiles }) =>
+        tiles.some((tile) => !tiles.includes(partnerOf(tile))),
+      );
+      if (isSplit) {
+        throw fault("a receiving pair of two addresses at 64 bits", "Let both receive at one");
+      }
     }
   });
   checkRaces(transfers, landings, step, bounds.tiles);

@@ -36,6 +36,8 @@ describe("the SigLIP block, planned by general rules", () => {
     expect(samples[0]).toBe(37);
   });
 
+  // A projection's partial is 16 x 72 halves, 576 words, of all but 46 owners, who hold one of the two. A row of a head is 72 halves, 36
+  // words: 16 * 729 rows of queries and keys, 16 * 736 of values, whose padding moves along, less those on their tile already.
   // prettier-ignore
   test.each([
     // phase operation       transfers  words in all
@@ -45,9 +47,9 @@ describe("the SigLIP block, planned by general rules", () => {
     [ 3,     "operation.1",     1_426,      821_376 ],
     [ 4,     "operation.2",       184,      423_936 ],
     [ 5,     "operation.2",     1_426,      821_376 ],
-    [ 6,     "operation.3",     1_518,      419_256 ],
-    [ 7,     "operation.4",       734,      418_104 ],
-    [ 8,     "operation.5",     3_670,      422_208 ],
+    [ 6,     "operation.3",     1_518,      419_328 ], // less 16 rows: 8 of tile 0, 8 of tile 474
+    [ 7,     "operation.4",       734,      418_752 ], // less 32 rows: 16 of tile 0, 16 of tile 65
+    [ 8,     "operation.5",     3_670,      422_784 ], // less the same 32 rows
     [ 9,     "operation.6",       192,      491_520 ],
     [10,     "operation.6",       960,      491_520 ],
   ] as const)("phase %i, %s, has %i transfers of %i words", (phase, operation, transfers, words) => {
