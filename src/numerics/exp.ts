@@ -1,6 +1,7 @@
 /**
- * e^x of an f32 in f32 arithmetic alone, each operation rounded to f32: within 2 units in the last place of
- * the true value, and the same bits in any language. The `exact` mode's softmax uses it.
+ * e^x of an f32 in f32 arithmetic alone, each operation rounded to f32, so that any language gives the same
+ * bits: at most 3 units in the last place from the nearest f32, found over every argument from 2^-27 up in
+ * magnitude (94 % are the nearest, 5.6 % one off); 1 below. The `exact` mode's softmax uses it.
  *
  *   n = round(x * log2 e) to nearest even;  r = (x - n*HIGH) - n*LOW, HIGH + LOW = ln 2
  *   p = ((((((1/720 r + 1/120) r + 1/24) r + 1/6) r + 1/2) r + 1) r + 1);  p * 2^(n>>1) * 2^(n - (n>>1))

@@ -10,13 +10,18 @@ function tableOf(of: (x: number) => number): () => Uint16Array {
   return () => {
     if (table === null) {
       table = new Uint16Array(65536);
-      for (let bits = 0; bits < 65536; bits++) table[bits] = toF16(of(F16_VALUES[bits]));
+      for (let bits = 0; bits < 65536; bits++) {
+        const x = F16_VALUES[bits];
+        const y = of(x);
+        // Beyond f64 the value is still finite, so that it saturates.
+        table[bits] = toF16(y === Infinity && x < Infinity ? Number.MAX_VALUE : y);
+      }
     }
     return table;
   };
 }
 
-/** e^x; 0 for -65504, exactly 1 for 0, 65504 where e^x is larger. */
+/** e^x; 0 for -65504, exactly 1 for 0, 65504 where e^x is larger, whatever the run's overflow: softmax has x <= 0. */
 export const expTable: () => Uint16Array = tableOf(Math.exp);
 
 /** The hyperbolic tangent. */
