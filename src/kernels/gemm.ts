@@ -129,8 +129,7 @@ function f16Cycles(spec: GemmSpec, target: Target): number {
     rows % 6 === 1 && rows > 6
       ? FIT.loneRetained * retainedLaunches + FIT.loneColumnGroup * columnGroups
       : 0;
-  const rest =
-    FIT.call + load * columnGroups * innerGroups + FIT.columnGroup * columnGroups - lone;
+  const rest = FIT.call + load * columnGroups * innerGroups + FIT.columnGroup * columnGroups - lone;
   return cyclesPerBundle * (bundles + Math.round(rest / cyclesPerBundle));
 }
 
