@@ -51,10 +51,11 @@ function stem(spec: KernelSpec, { gemmRows, queryRows }: ProgramShape): string {
   }
 }
 
-/** Row counts are taken two by two, ascending; a lone one stands twice. */
+/** Row counts are taken two by two, ascending; a lone one, or one that is not listed, stands twice. */
 function pairOf(rows: number, all: readonly number[]): readonly [number, number] {
-  const at = Math.max(0, all.indexOf(rows));
-  const small = all[at - (at % 2)] ?? rows;
+  const at = all.indexOf(rows);
+  if (at < 0) return [rows, rows];
+  const small = all[at - (at % 2)];
   return [small, all[at - (at % 2) + 1] ?? small];
 }
 

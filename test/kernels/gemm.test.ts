@@ -15,6 +15,7 @@ import {
   numbers,
   repeated,
   run,
+  times,
   words,
 } from "./support.ts";
 
@@ -26,7 +27,7 @@ function sumOf(values: readonly number[], context = {}): number {
   return numbers(run(gemm(1, values.length, 16), [halvesOf(values), ones], context))[0];
 }
 
-const zeros = (count: number): number[] => new Array<number>(count).fill(0);
+const zeros = (count: number): number[] => times(count, 0);
 
 describe("where an f16 sum is rounded", () => {
   // prettier-ignore
@@ -58,7 +59,7 @@ describe("where an f16 sum is rounded", () => {
     for (const rounding of ROUNDINGS) {
       expect(
         numbers(run(gemm(1, 16, 16, "accumulate"), [row, ones], { rounding }, before)),
-      ).toEqual(new Array(16).fill(2050));
+      ).toEqual(times(16, 2050));
     }
   });
 

@@ -1,25 +1,20 @@
 import { describe, expect, test } from "vitest";
 import type { OperandView } from "../../src/kernels/kernel.ts";
-import { f32Bits, halvesOf, merge, POISON, run } from "./support.ts";
+import { f32Bits, halvesOf, merge, POISON, run, times } from "./support.ts";
 
 const POISON_WORD = POISON * 0x01010101;
 
 /** A softmax output of 16 columns a row: weights that merge must not read, then maxima and sums. */
 function stateOf(maxima: readonly number[], sums: readonly number[]): OperandView {
   const rows = maxima.length;
-  const view = halvesOf(new Array<number>(rows * 16 + rows * 4).fill(NaN));
+  const view = halvesOf(times(rows * 16 + rows * 4, NaN));
   view.f32.set([...maxima, ...sums], (rows * 16) / 2);
   return view;
 }
 
 /** Ten values of each row in a panel of 16. */
 function valuesOf(...rows: number[]): OperandView {
-  return halvesOf(
-    rows.flatMap((value) => [
-      ...new Array<number>(10).fill(value),
-      ...new Array<number>(6).fill(NaN),
-    ]),
-  );
+  return halvesOf(rows.flatMap((value) => [...times(10, value), ...times(6, NaN)]));
 }
 
 const f = Math.fround;
@@ -32,7 +27,7 @@ describe("a first block", () => {
       [1, 5, 2, 11],
     ]) {
       expect([...output.f32.slice(row * 16, row * 16 + 12)]).toEqual([
-        ...new Array<number>(10).fill(value),
+        ...times(10, value),
         max,
         sum,
       ]);

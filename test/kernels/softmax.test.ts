@@ -4,7 +4,17 @@ import { softmaxForm } from "../../src/kernels/attention-softmax.ts";
 import type { OperandView } from "../../src/kernels/kernel.ts";
 import { F16_VALUES, toF16 } from "../../src/numerics/f16.ts";
 import type { AttentionSoftmaxSpec } from "../../src/kernels/spec.ts";
-import { EXACT, f32Bits, finiteHalf, halves, POISON, repeated, run, softmax } from "./support.ts";
+import {
+  EXACT,
+  f32Bits,
+  finiteHalf,
+  halves,
+  POISON,
+  repeated,
+  run,
+  softmax,
+  times,
+} from "./support.ts";
 
 const POISON_WORD = POISON * 0x01010101;
 const ONE = 0x3c00;
@@ -98,7 +108,7 @@ describe("the sum of the weights", () => {
 
   /** D of a row of one score 0, weight 1, and then weights of 2^-24. */
   function sumBeside1(keyColumns: number, padded: number, context = {}): number {
-    const row = [0, ...new Array<number>(keyColumns - 1).fill(LEAST)];
+    const row = [0, ...times(keyColumns - 1, LEAST)];
     const spec = softmax(1, keyColumns, padded);
     const result = run(spec, [scoresOf(row, padded)], context);
     expect(result.u16[1]).toBe(1);
@@ -132,7 +142,7 @@ describe("the sum of the weights", () => {
 
   test("wide: lanes 4 and 6 meet before they meet lanes 0 and 2", () => {
     // A weight w just below 2^-11: f16(1 + w) = 1, but f16(1 + 2w) = 1 + 2^-10.
-    const row = [0, -1000, -61, -1000, -61, -1000, -61, ...new Array<number>(88).fill(-1000)];
+    const row = [0, -1000, -61, -1000, -61, -1000, -61, ...times(88, -1000)];
     const spec = softmax(1, 95, 96);
     const result = run(spec, [scoresOf(row, 96)]);
     const weight = F16_VALUES[result.u16[2]];
@@ -148,7 +158,7 @@ describe("the state", () => {
     const spec = softmax(8, 729, 768);
     const result = run(spec, [repeated(8 * 768, 0x4800)]);
     const state = stateOf(result, spec);
-    const each = (value: number): number[] => new Array<number>(8).fill(value);
+    const each = (value: number): number[] => times(8, value);
     // Of 46 panels with keys workers 0, 1, 2 have eight, 3 seven and nine columns, 4 and 5 seven.
     expect([...state.slice(0, 56)]).toEqual(
       [1, 729, 128, 128, 121, 112, 112].flatMap((value) => each(value)),
@@ -166,7 +176,7 @@ describe("the state", () => {
   ])("%s: maxima and sums, no more", (_form, spec, context) => {
     const result = run(spec, [repeated(3 * spec.paddedKeyColumns, 0)], context);
     const state = stateOf(result, spec);
-    expect([...state.slice(0, 6)]).toEqual([0, 0, 0, ...new Array<number>(3).fill(spec.keyColumns)]);
+    expect([...state.slice(0, 6)]).toEqual([0, 0, 0, ...times(3, spec.keyColumns)]);
     for (let word = 6; word < 24; word++) {
       expect(f32Bits(result, (3 * spec.paddedKeyColumns) / 2 + word)).toBe(POISON_WORD);
     }

@@ -26,8 +26,8 @@ export function run(
   const kernel = kernelOf(spec);
   kernel.check(spec);
   const { output, inputs: operands } = kernel.operands(spec);
-  operands.forEach(({ bytes, name }, index) => {
-    expect(inputs[index].u8.length, name).toBeGreaterThanOrEqual(bytes);
+  operands.forEach(({ bytes }, index) => {
+    expect(inputs[index].u8.length).toBeGreaterThanOrEqual(bytes);
   });
   const view = viewOf(new ArrayBuffer(output.bytes), 0, output.bytes);
   if (before) view.u8.set(before.u8);
@@ -46,6 +46,11 @@ export function halves(bits: ArrayLike<number>): OperandView {
 /** An operand of halves, from numbers. */
 export function halvesOf(values: readonly number[]): OperandView {
   return halves(values.map((value) => toF16(value)));
+}
+
+/** `value` so many times. */
+export function times(count: number, value: number): number[] {
+  return Array.from({ length: count }, () => value);
 }
 
 export function repeated(count: number, bits: number): OperandView {
