@@ -3,6 +3,7 @@ import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
 import { BackendError, InternalError, SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
+import { RUN_OPTIONS } from "./options.ts";
 import { planCommand } from "./plan-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { runCommand } from "./run-command.ts";
@@ -11,9 +12,21 @@ import { runCommand } from "./run-command.ts";
 const BAD_INPUT = 2;
 const MACHINE_FAILED = 3;
 
-// A reader that closes early, such as `head`, is no error.
+/** Options that may be given several times. */
+const LISTS: ReadonlySet<string> = new Set(
+  Object.entries(RUN_OPTIONS).flatMap(([name, { array }]) => (array === true ? [name] : [])),
+);
+
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? 0 : MACHINE_FAILED);
+  // A reader that closes early, such as `head`, is no error.
+  if (error.code === "EPIPE") process.exit(0);
+  const fault = {
+    what: `cannot write to standard output: ${error.message}`,
+    where: {},
+    fix: "Make room where it goes, or send it elsewhere",
+  };
+  process.stderr.write(`${told(new SimError("FILE_UNREADABLE", fault))}\n`);
+  process.exit(MACHINE_FAILED);
 });
 
 try {
@@ -25,23 +38,41 @@ try {
     .command(runCommand)
     .demandCommand(1, "Name a command")
     .strict()
+    .check(rejectRepeated)
     .version(VERSION)
-    .parserConfiguration({ "greedy-arrays": false, "duplicate-arguments-array": false })
-    .fail((message: string | null, error: Error | undefined, parser) => {
+    .parserConfiguration({ "greedy-arrays": false })
+    .fail((message: string | null, error: Error | undefined) => {
       if (error) throw error;
-      parser.showHelp("error");
       throw new SimError("BAD_USAGE", {
-        what: message ?? "the arguments mean nothing",
+        what: (message ?? "the arguments mean nothing").replace(/\s*\n\s*/g, " "),
         where: {},
-        fix: "See the help above",
+        fix: "See tilesim --help, or --help behind a command",
       });
     })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
     .parseAsync();
 } catch (error) {
+  process.stderr.write(`${told(error)}\n`);
+  process.exitCode = error instanceof SimError ? BAD_INPUT : MACHINE_FAILED;
+}
+
+/** An error as it is printed: the code first; with its stack only where the error is none of ours. */
+function told(error: unknown): string {
   const isOurs =
     error instanceof SimError || error instanceof BackendError || error instanceof InternalError;
-  const text = isOurs || !(error instanceof Error) ? String(error) : (error.stack ?? error.message);
-  process.stderr.write(`${text.replace(/^(SimError|BackendError): /, "")}\n`);
-  process.exitCode = error instanceof SimError ? BAD_INPUT : MACHINE_FAILED;
+  if (isOurs) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** An option that takes one value stands once. @throws SimError `BAD_USAGE` */
+function rejectRepeated(given: Readonly<Record<string, unknown>>): true {
+  for (const [option, value] of Object.entries(given)) {
+    if (!Array.isArray(value) || option === "_" || LISTS.has(option)) continue;
+    throw new SimError("BAD_USAGE", {
+      what: `--${option} is given ${value.length} times`,
+      where: { option },
+      fix: "Give it once",
+    });
+  }
+  return true;
 }
