@@ -98,7 +98,8 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
     const total = 10 + 24 * rowsOfWorker;
     // The trace shows 13 bundles less at 8 rows and 14 less at 7.
     const correction = Math.max(0, 21 - rows);
-    return counted(target, invocations, maximum + combine + weights + total - correction, 4);
+    const bundles = maximum + combine + weights + total - correction;
+    return counted(target, invocations, bundles, 4, "fitted");
   },
 
   reference(spec, [scores], output, context) {

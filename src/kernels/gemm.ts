@@ -80,7 +80,7 @@ export const gemm: Kernel<GemmSpec> = {
 
   cost(spec, invocations, target) {
     return spec.multiply === "f16"
-      ? perCall(target, invocations, f16Cycles(spec, target), "counted")
+      ? perCall(target, invocations, f16Cycles(spec, target), "fitted")
       : perCall(target, invocations, f32Cycles(spec), "assumed");
   },
 

@@ -37,10 +37,10 @@ export interface Operands {
 export interface Cost {
   readonly cycles: Cycles;
   /**
-   * `counted`: from bundle counts (F5.2, F5.3); `measured`: a table, for compiled kernels without a count;
-   * `assumed`: neither.
+   * `counted`: from bundle counts (F5.2); `fitted`: counts, and constants fitted to the trace (F5.3);
+   * `measured`: a table, for compiled kernels without a count; `assumed`: none of these.
    */
-  readonly origin: "counted" | "measured" | "assumed";
+  readonly origin: "counted" | "fitted" | "measured" | "assumed";
 }
 
 /** A stream of random bits for one call; `stochastic` rounding draws from it by element and step. */

@@ -33,6 +33,9 @@ const MET: Readonly<Record<string, (run: Run) => boolean>> = {
   compiledKernels: ({ timing }) => timing.kernels.some(({ cost }) => cost.origin === "measured"),
   costs: ({ timing }) => timing.kernels.some(({ cost }) => cost.origin === "assumed"),
   barriers: ({ timing }) => timing.phases.length > 0,
+  exchangeRepairs: ({ timing }) => timing.phases.length > 0,
+  wideControls: ({ timing }) =>
+    timing.phases.some(({ step }) => step.transfers.some(({ width }) => width === 64)),
   uninitialised: ({ schedule, numerics }) =>
     numerics !== null && schedule.buffers.some(({ zeroFilled }) => zeroFilled === true),
 };

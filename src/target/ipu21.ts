@@ -64,10 +64,12 @@ export const IPU21: Target = deepFreeze({
     ampSum: "an AMP phase adds four exact products and the f32 accumulator, rounded once to f32",
     stochasticRounding: "unbiased, from the run's own generator: not the chip's random bits",
     elementary: "exp, tanh and reciprocal are correctly rounded in the dtype of their result",
-    maxOfNaN: "the maximum of a NaN and a number is the NaN",
+    maxOfNaN: "a NaN score never becomes the maximum of its row",
     bankConflicts: "the placement avoids them: no cycles are added",
     gemmCosts: "the constants of a GEMM's time are fitted to five of its shapes",
     compiledKernels: "kernels compiled from C++ take the cycles that the trace shows",
+    costs:
+      "a kernel that is neither counted nor measured takes an estimate, or a sample scaled by its work",
     barriers: "from the last arrival to the release: 230, shared rows 348, the first phase 389",
     exchangeRepairs:
       "the order of a phase is repaired at most 2048 / transfers times, at least once",
