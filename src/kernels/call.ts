@@ -1,4 +1,5 @@
 import type { Address, TileId } from "../base/units.ts";
+import type { Layout } from "../layouts/layout.ts";
 import type { KernelSpec } from "./spec.ts";
 
 /** Where the operands of one invocation are, in each tile of the call. */
@@ -24,4 +25,12 @@ export interface KernelCall {
   readonly elements: readonly number[];
   readonly tiles: readonly TileId[];
   readonly invocations: readonly Invocation[];
+  /** Of an unpack or a rearrange: the layouts that a profile shows as its specification. */
+  readonly conversion?: Conversion;
+}
+
+/** A change of layout: of the whole value where it has shards, of a tile's staging where it is row-major. */
+export interface Conversion {
+  readonly from: Layout;
+  readonly to: Layout;
 }

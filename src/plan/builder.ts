@@ -1,7 +1,7 @@
-import { InternalError } from "../base/errors.ts";
+import { InternalError, SimError } from "../base/errors.ts";
 import { address, tileId, type TileId } from "../base/units.ts";
 import type { MemoryClass } from "../layouts/layout.ts";
-import type { KernelCall } from "../kernels/call.ts";
+import type { Conversion, KernelCall } from "../kernels/call.ts";
 import type { Transfer } from "../kernels/exchange.ts";
 import type { KernelSpec } from "../kernels/spec.ts";
 import type { Buffer, Step } from "../sim/schedule.ts";
@@ -16,7 +16,7 @@ export class PlanBuffer implements Wanted {
   readonly alignment: number = 32;
   readonly oneElement: boolean;
   /** The chip leaves parts of it unwritten that a kernel reads: zero-filled when it comes to life. */
-  readonly zeroFilled: boolean;
+  zeroFilled: boolean = false;
   readonly apart: Set<PlanBuffer> = new Set();
   readonly ratherApart: Set<PlanBuffer> = new Set();
   readonly tiles: Set<number> = new Set();
@@ -28,7 +28,6 @@ export class PlanBuffer implements Wanted {
     this.bytes = Math.max(8, Math.ceil(bytes / 8) * 8);
     this.memoryClass = memoryClass;
     this.oneElement = options.oneElement ?? false;
-    this.zeroFilled = options.zeroFilled ?? false;
   }
 
   touch(step: number): void {
@@ -39,7 +38,6 @@ export class PlanBuffer implements Wanted {
 
 export interface BufferOptions {
   readonly oneElement?: boolean;
-  readonly zeroFilled?: boolean;
 }
 
 /** A place in a buffer, whose address is not known yet. */
@@ -58,6 +56,7 @@ export interface TileCall {
   readonly spec: KernelSpec;
   readonly elements: readonly number[];
   readonly invocations: readonly { readonly output: Ref; readonly inputs: readonly Ref[] }[];
+  readonly conversion?: Conversion;
 }
 
 export interface PlanTransfer {
@@ -97,13 +96,31 @@ export interface PlanShape {
 export class PlanBuilder {
   readonly buffers: PlanBuffer[] = [];
   readonly #steps: PlanStep[] = [];
+  readonly #target: Target;
 
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /**
+   * A buffer to be placed. One that no tile can hold is refused at once, before anyone works out its moves.
+   * @throws SimError `TILE_MEMORY_FULL`
+   */
   buffer(
     name: string,
     bytes: number,
     memoryClass: MemoryClass,
     options: BufferOptions = {},
   ): PlanBuffer {
+    const { firstData, lastLoadable } = this.#target.memory;
+    const most = lastLoadable - firstData;
+    if (bytes > most) {
+      throw new SimError("TILE_MEMORY_FULL", {
+        what: `${name} needs ${bytes} B on one tile, which has ${most} B for data`,
+        where: { buffer: name, needed: bytes, free: most },
+        fix: "Spread the operation over more tiles, or make the operands of one tile smaller",
+      });
+    }
     const buffer = new PlanBuffer(name, bytes, memoryClass, options);
     this.buffers.push(buffer);
     return buffer;
@@ -148,12 +165,12 @@ export class PlanBuilder {
    * The steps with addresses, and the buffers with theirs.
    * @throws SimError `TILE_MEMORY_FULL`
    */
-  finish(target: Target, symbolOf: SymbolOf): { steps: Step[]; buffers: Buffer[]; at: AddressOf } {
+  finish(symbolOf: SymbolOf): { steps: Step[]; buffers: Buffer[]; at: AddressOf } {
     for (const buffer of this.buffers) {
       if (buffer.lastStep === Number.MAX_SAFE_INTEGER) buffer.lastStep = this.#steps.length;
     }
     const used = this.buffers.filter(({ lastStep }) => lastStep > -Infinity);
-    const addresses = place(used, target);
+    const addresses = place(used, this.#target);
     const at: AddressOf = ({ buffer, offset }) => {
       const start = addresses.get(buffer);
       if (start === undefined) throw new InternalError(`buffer ${buffer.name} has no address`);
@@ -164,7 +181,7 @@ export class PlanBuilder {
     const steps = this.#steps.map((step, index): Step => {
       if (step.kind === "exchange") {
         const transfers = step.transfers.flatMap((transfer) =>
-          cut(transfer, at, target.exchange.maxTransferWords),
+          cut(transfer, at, this.#target.exchange.maxTransferWords),
         );
         return { kind: "exchange", ...step.label, transfers };
       }
@@ -258,7 +275,7 @@ function groupCalls(
     if (key === undefined) keys.set(spec, (key = JSON.stringify(spec)));
     return key;
   };
-  calls.forEach(({ tile, spec, elements, invocations }, index) => {
+  calls.forEach(({ tile, spec, elements, invocations, conversion }, index) => {
     const placed = invocations.map(({ output, inputs }) => ({
       output: at(output),
       inputs: inputs.map(at),
@@ -271,7 +288,14 @@ function groupCalls(
       group.tiles.push(tileId(tile));
       return;
     }
-    const call = { kernel: name(spec), ...label, spec, elements, invocations: placed };
+    const call = {
+      kernel: name(spec),
+      ...label,
+      spec,
+      elements,
+      ...(conversion ? { conversion } : {}),
+      invocations: placed,
+    };
     groups.set(key, { call, tiles: [tileId(tile)] });
   });
   return [...groups.values()].map(({ call: { invocations, ...call }, tiles }) => ({

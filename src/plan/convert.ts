@@ -1,6 +1,6 @@
 import { InternalError, SimError } from "../base/errors.ts";
 import { BYTES_PER_ELEMENT } from "../numerics/dtype.ts";
-import type { Order } from "../layouts/layout.ts";
+import type { Layout, Order } from "../layouts/layout.ts";
 import { matricesOf } from "../layouts/order.ts";
 import { extentsOf, resolveLayout, shardBytes } from "../layouts/resolve.ts";
 import type { Shard } from "../layouts/shard.ts";
@@ -37,7 +37,8 @@ export interface ConvertOptions {
  *
  * What is on the right tile already is copied there instead.
  *
- * @throws SimError `PLAN_DOES_NOT_FIT` where no kernel makes the step, or a run is no whole number of words
+ * @throws SimError `PLAN_DOES_NOT_FIT` where no kernel makes the step, a run is no whole number of words, or the value
+ *   is no matrix nor a row of matrices
  */
 export function convert(
   builder: PlanBuilder,
@@ -45,21 +46,29 @@ export function convert(
   target: NewValue,
   { label, inPlace = false }: ConvertOptions,
 ): PlacedValue {
+  checkRank(target);
   const { shards } = resolveLayout(target.layout, target.shape, target.dtype);
   const tileOf = target.tileOf ?? ((tile: number) => tile);
   const destinations = groupReplicas(shards, tileOf);
   const sources = sourcesOf(view);
   const columns = Math.max(...shards.map((shard) => extentsOf(shard).at(-1) ?? 1));
-  const route = routeOf(view.value.layout.order, target.layout.order, columns, view.value.name);
+  const route = routeOf(view.value, target.layout.order, columns);
   const name = `${target.name}.${label.operation}`;
   const places = new Map<number, Ref>();
 
   if (route === "direct") {
     const bytes = largestShardBytes(shards, target.dtype);
-    const moves = planMoves(view, sources, destinations, target, "physical", inPlace, places);
-    const buffer = builder.buffer(name, bytes, target.layout.memory_class, {
-      zeroFilled: moves.some(({ isPartial }) => isPartial),
-    });
+    const buffer = builder.buffer(name, bytes, target.layout.memory_class);
+    const { moves, hasGaps } = planMoves(
+      view,
+      sources,
+      destinations,
+      target,
+      "physical",
+      inPlace,
+      places,
+    );
+    buffer.zeroFilled = hasGaps;
     keepApart(view.value, buffer);
     const at = (tile: number): Ref => view.value.at(tile);
     emitMoves(builder, label, moves, at, () => ref(buffer));
@@ -74,8 +83,6 @@ export function convert(
   const stagedDestinations = rearranges
     ? destinations.map((group) => ({ ...group, shard: withoutPadding(group.shard) }))
     : destinations;
-  const moves = planMoves(view, stagedSources, stagedDestinations, moved, "logical", false, places);
-
   // The compiler keeps both stagings of a conversion in one memory element: the horizons of the recorded
   // phases show that a tile's sends and receives wait for each other (F4.7).
   const sourceBytes = unpacks ? largestShardBytes(view.value.shards, target.dtype) : 0;
@@ -93,8 +100,18 @@ export function convert(
     name,
     largestShardBytes(shards, target.dtype),
     target.layout.memory_class,
-    { zeroFilled: !rearranges && moves.some(({ isPartial }) => isPartial) },
   );
+  const { moves, hasGaps } = planMoves(
+    view,
+    stagedSources,
+    stagedDestinations,
+    moved,
+    "logical",
+    false,
+    places,
+  );
+  // A rearrange writes its shard's padding; none can write a shard that is padding alone.
+  buffer.zeroFilled = rearranges ? destinations.some(isPaddingAlone) : hasGaps;
   if (unpacks) builder.compute(label, unpackCalls(view, sources, unpacks, ref(staging)));
   const from = unpacks ? (): Ref => ref(staging) : (tile: number): Ref => view.value.at(tile);
   const to = rearranges ? (): Ref => ref(staging, targetStart) : (): Ref => ref(buffer);
@@ -106,7 +123,13 @@ export function convert(
     staging.apart.add(buffer);
     builder.compute(
       { ...label, reason: "OperatorInputs" },
-      rearrangeCalls(destinations, rearranges, ref(staging, targetStart), ref(buffer)),
+      rearrangeCalls(
+        destinations,
+        target.layout,
+        rearranges,
+        ref(staging, targetStart),
+        ref(buffer),
+      ),
     );
   }
   return placedValue({ ...target, tileOf }, buffer, places);
@@ -134,6 +157,13 @@ type Route =
 
 const ROW_MAJOR_ORDER: Order = { kind: "row-major" };
 
+/** Rows that a tile keeps for itself, as the compiler describes them. */
+const STAGING_LAYOUT: Layout = {
+  order: ROW_MAJOR_ORDER,
+  tiling: { tile_count: 1, replicas: 1, axes: [] },
+  memory_class: "standard",
+};
+
 /** Micro-panel classes whose 16 x 16 panels are the same bytes (F2.2). */
 function panelClass(order: Order): "rows-columns" | "columns-rows" | "row-major" | "other" {
   switch (order.kind) {
@@ -151,8 +181,19 @@ function panelClass(order: Order): "rows-columns" | "columns-rows" | "row-major"
   }
 }
 
-/** How to get from one order to another, for target shards of up to `columns` stored columns. */
-function routeOf(from: Order, to: Order, columns: number, name: string): Route {
+/** Moves are worked out for matrices, one by one. @throws SimError `PLAN_DOES_NOT_FIT` */
+function checkRank({ name, shape }: NewValue): void {
+  if (shape.length === 2 || shape.length === 3) return;
+  throw new SimError("PLAN_DOES_NOT_FIT", {
+    what: `${name} has ${shape.length} axes; a value that is brought to another layout has two or three`,
+    where: { value: name, shape: [...shape] },
+    fix: "Fold or add axes, or keep the value where it is",
+  });
+}
+
+/** How to get a value into another order, for target shards of up to `columns` stored columns. */
+function routeOf({ name, layout, dtype }: PlacedValue, to: Order, columns: number): Route {
+  const from = layout.order;
   const fromClass = panelClass(from);
   if (JSON.stringify(from) === JSON.stringify(to)) return "direct";
   if (fromClass !== "other" && fromClass === panelClass(to)) return "direct";
@@ -160,10 +201,13 @@ function routeOf(from: Order, to: Order, columns: number, name: string): Route {
   // Rows of a left or transposed-right panel are 16 elements long: words enough to go as they are.
   const readable = fromClass === "row-major" || fromClass === "rows-columns" || unpacks !== null;
   const rearranges = rearrangeOrder(to, columns);
-  if (!readable || (rearranges === null && to.kind !== "row-major")) {
+  const isMade = readable && (rearranges !== null || to.kind === "row-major");
+  // The kernels move halves.
+  const isMoved = dtype === "f16" || (unpacks === null && rearranges === null);
+  if (!isMade || !isMoved) {
     throw new SimError("PLAN_DOES_NOT_FIT", {
-      what: `no kernel brings ${name} from ${from.kind} to ${to.kind}`,
-      where: { value: name, from: from.kind, to: to.kind },
+      what: `no kernel brings ${name}, ${dtype}, from ${from.kind} to ${to.kind}`,
+      where: { value: name, dtype, from: from.kind, to: to.kind },
       fix: "Go through row-major, or choose a layout that the consumer reads directly",
     });
   }
@@ -190,7 +234,8 @@ function rearrangeOrder(to: Order, columns: number): RearrangeSpec["order"] | nu
 function groupReplicas(shards: readonly Shard[], tileOf: (tile: number) => number): Destination[] {
   const groups = new Map<string, { shard: Shard; tiles: number[] }>();
   for (const shard of shards) {
-    const key = shard.start.join();
+    // Where an axis is padded in groups, an empty shard starts where the next group does.
+    const key = `${shard.start.join()}:${shard.physicalEnd.join()}`;
     const group = groups.get(key);
     if (group) group.tiles.push(tileOf(shard.tile));
     else groups.set(key, { shard, tiles: [tileOf(shard.tile)] });
@@ -207,6 +252,11 @@ function sourcesOf({ value }: View): Source[] {
   }));
 }
 
+/** None of the shard's elements is the tensor's. */
+function isPaddingAlone({ shard }: Destination): boolean {
+  return logicalElements(shard) === 0;
+}
+
 /** The shard as its logical elements alone. */
 function withoutPadding(shard: Shard): Shard {
   return { ...shard, physicalEnd: shard.logicalEnd };
@@ -217,8 +267,12 @@ interface Move {
   readonly source: number;
   readonly destination: Destination;
   readonly spans: readonly Span[];
-  /** The target shard has elements that no move writes. */
-  readonly isPartial: boolean;
+}
+
+interface Moves {
+  readonly moves: readonly Move[];
+  /** A target shard has stored elements that no move writes. */
+  readonly hasGaps: boolean;
 }
 
 /**
@@ -233,16 +287,16 @@ function planMoves(
   extents: "physical" | "logical",
   inPlace: boolean,
   places: Map<number, Ref>,
-): Move[] {
+): Moves {
   const { value, heads } = view;
   const rank = target.shape.length;
   const rowAxis = rank - 2;
   const colAxis = rank - 1;
   const headColumns = target.shape[colAxis];
-  const tailRows = target.shape[rowAxis];
   const elementBytes = BYTES_PER_ELEMENT[target.dtype];
   const sourceRank = value.shape.length;
   const moves: Move[] = [];
+  let hasGaps = false;
   const sourceBounds = sources.map(({ shard }) => boundsOf(shard, value.shape, extents));
   const overlapping = overlapSearch(sourceBounds);
   // Tiles repeat the same rectangle at the same place of their shards.
@@ -256,7 +310,7 @@ function planMoves(
     const inDestination = matricesOf(target.layout.order, physical);
     const wanted = physical.reduce((product, extent) => product * extent, 1);
     let written = 0;
-    const found: Omit<Move, "isPartial">[] = [];
+    const found: Move[] = [];
     for (let outer = bounds.outerStart; outer < bounds.outerEnd; outer++) {
       const sourceOuter = heads > 1 ? Math.floor(outer / heads) : outer;
       const shift = heads > 1 ? (outer % heads) * headColumns : 0;
@@ -318,7 +372,8 @@ function planMoves(
       }
     }
     const isPartial = written < wanted;
-    if (written === 0 && tailRows > 0 && bounds.row0 < bounds.row1) {
+    hasGaps ||= isPartial;
+    if (written === 0 && !isPaddingAlone(destination)) {
       throw new InternalError(`no source of ${value.name} for a shard of ${target.name}`);
     }
     const [only] = found;
@@ -333,12 +388,12 @@ function planMoves(
     if (isUsable && destination.tiles.includes(only.source)) {
       places.set(only.source, value.at(only.source));
       const tiles = destination.tiles.filter((tile) => tile !== only.source);
-      if (tiles.length > 0) moves.push({ ...only, destination: { shard, tiles }, isPartial });
+      if (tiles.length > 0) moves.push({ ...only, destination: { shard, tiles } });
       continue;
     }
-    moves.push(...found.map((move) => ({ ...move, isPartial })));
+    moves.push(...found);
   }
-  return moves;
+  return { moves, hasGaps };
 }
 
 /** Where matrix `outer` of a shard begins: a row of the folded matrix, or an element. */
@@ -466,7 +521,8 @@ export function copyLocally(
 ): void {
   const steps: TileCall[][] = [];
   const nextStep = new Map<number, number>();
-  for (const { tile, from, to, spans } of copies) {
+  for (const { tile, from, to, spans: whole } of copies) {
+    const spans = whole.flatMap(alignedSpans);
     for (let first = 0; first < spans.length;) {
       const { bytes } = spans[first];
       let end = first;
@@ -486,6 +542,17 @@ export function copyLocally(
     }
   }
   for (const calls of steps) builder.compute({ ...label, reason: "LocalCopy" }, calls);
+}
+
+/** A copy by 8 bytes wants both places at multiples of 8; where they are not, it goes by words, in two parts. */
+function alignedSpans(span: Span): Span[] {
+  const { sourceByte, destinationByte, bytes } = span;
+  if (bytes % 8 !== 0 || (sourceByte | destinationByte) % 8 === 0) return [span];
+  const first = bytes - 4;
+  return [
+    { sourceByte, destinationByte, bytes: first },
+    { sourceByte: sourceByte + first, destinationByte: destinationByte + first, bytes: 4 },
+  ];
 }
 
 /** A copy of `bytes` in one run. */
@@ -508,6 +575,7 @@ function unpackCalls(
   order: UnpackSpec["order"],
   output: Ref,
 ): TileCall[] {
+  const conversion = { from: value.layout, to: STAGING_LAYOUT };
   return sources
     .filter(({ shard }) => logicalExtents(shard).every((extent) => extent > 0))
     .map(({ shard, tile }) => {
@@ -517,18 +585,22 @@ function unpackCalls(
         spec: { kind: "unpack", order, ...matrixExtents(shard) },
         elements: [elements, elements],
         invocations: [{ output, inputs: [value.at(tile)] }],
+        conversion,
       };
     });
 }
 
 function rearrangeCalls(
   destinations: readonly Destination[],
+  to: Layout,
   order: RearrangeSpec["order"],
   input: Ref,
   output: Ref,
 ): TileCall[] {
   const fullRows = Math.max(...destinations.map(({ shard }) => matrixExtents(shard).logicalRows));
-  return destinations.flatMap(({ shard, tiles }) => {
+  return destinations.flatMap((destination) => {
+    if (isPaddingAlone(destination)) return [];
+    const { shard, tiles } = destination;
     const elements = logicalElements(shard);
     const extents = matrixExtents(shard);
     // The compiler compiles in the shape of whole blocks and passes that of a ragged last one (F2.1).
@@ -541,6 +613,7 @@ function rearrangeCalls(
       spec: { kind: "rearrange" as const, order, ...extents, runTimeShape },
       elements: [elements, elements],
       invocations: [{ output, inputs: [input] }],
+      conversion: { from: STAGING_LAYOUT, to },
     }));
   });
 }

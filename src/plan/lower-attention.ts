@@ -131,7 +131,8 @@ export function lowerAttention(
       builder,
       plainView(operand),
       { ...operand, name: `${operand.name}.staging`, layout: target, tileOf: (tile) => tile },
-      { label: named("OperatorInputs", operand.id) },
+      // The compiler shows both under the key: so the recorded profile does.
+      { label: named("OperatorInputs", key.id) },
     );
 
   const keyStaging = staged(key, layouts.keyStaging);

@@ -137,6 +137,7 @@ const call = v.strictObject({
     v.array(v.strictObject({ output: address, inputs: addresses })),
     v.minLength(1, "a call has at least one invocation"),
   ),
+  conversion: v.exactOptional(v.strictObject({ from: layoutSchema, to: layoutSchema })),
 });
 
 const transfer = v.strictObject({
