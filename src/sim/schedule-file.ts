@@ -132,12 +132,12 @@ const call = v.strictObject({
   value: whole,
   spec,
   elements: v.array(count),
+  conversion: v.exactOptional(v.strictObject({ from: layoutSchema, to: layoutSchema })),
   tiles,
   invocations: v.pipe(
     v.array(v.strictObject({ output: address, inputs: addresses })),
     v.minLength(1, "a call has at least one invocation"),
   ),
-  conversion: v.exactOptional(v.strictObject({ from: layoutSchema, to: layoutSchema })),
 });
 
 const transfer = v.strictObject({
