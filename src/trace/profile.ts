@@ -1,3 +1,6 @@
+/** The newest schema version of a profile; older ones lack kernels, kinds or activities (F6.2). */
+export const NEWEST_SCHEMA = 5;
+
 /** A recorded run as osmarks/ipu-stack writes it (schemas/profile.capnp): what each tile did, and when. */
 export interface Profile {
   readonly schemaVersion: number;
