@@ -1,0 +1,210 @@
+import { assertNever, InternalError } from "../base/errors.ts";
+import { layoutText } from "../layouts/layout-text.ts";
+import type { KernelCall } from "../kernels/call.ts";
+import { ACTIVITY_KINDS } from "../exchange/phase.ts";
+import type { ExchangeStep, Schedule, Step } from "../sim/schedule.ts";
+import type { PhaseTiming, Timing } from "../sim/timing.ts";
+import type { Target } from "../target/target.ts";
+import { physicalTiles } from "../target/topology.ts";
+import {
+  NEWEST_SCHEMA,
+  type ExchangeActivity,
+  type MetadataEntry,
+  type Profile,
+  type ProfileStep,
+  type Sample,
+} from "./profile.ts";
+
+/** Exchange and sync steps carry their phase's number with this bit set (F6.5). */
+export const PHASE_BIT = 0x80000000;
+
+/**
+ * The profile that the chip would have recorded of a run: each tile's steps as osmarks/ipu-stack describes them
+ * (F6.5), with the cycles of `timing`. Counters start at 0.
+ */
+export function profileOfRun(schedule: Schedule, timing: Timing, target: Target): Profile {
+  const steps = stepsOf(schedule, timing);
+  const physical = physicalTiles(target);
+  const tiles = steps.map((own, tile) => ({
+    physicalTile: physical[tile],
+    samples: own.map(({ step, end }, index): Sample => ({
+      start: index === 0 ? 0 : own[index - 1].end,
+      end,
+      step,
+    })),
+  }));
+  return {
+    schemaVersion: NEWEST_SCHEMA,
+    clockHz: target.clockHz,
+    tiles: tiles.sort((a, b) => a.physicalTile - b.physicalTile),
+  };
+}
+
+interface TimedStep {
+  readonly step: ProfileStep;
+  readonly end: number;
+}
+
+/** Each logical tile's steps in order, with the cycle at which each ended. */
+function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
+  const { tiles } = schedule;
+  const steps = Array.from({ length: tiles }, (): TimedStep[] => []);
+  // A merged sample skips the numbers of the work items that it holds.
+  const workItems = new Int32Array(tiles);
+  let executed = 0;
+  let phase = 0;
+
+  const compute = (calls: readonly KernelCall[]): void => {
+    const ends = timing.ends[executed++];
+    for (const call of calls) {
+      const described = describeCall(call);
+      for (const tile of call.tiles) {
+        const own = steps[tile];
+        const place = { localIndex: own.length, phase: workItems[tile] };
+        own.push({ step: { ...described, ...place }, end: ends[tile] });
+        workItems[tile] += call.invocations.length;
+      }
+    }
+  };
+  const exchange = (step: ExchangeStep): void => {
+    const ends = timing.ends[executed++];
+    const timed = timing.phases[phase];
+    const number = PHASE_BIT + phase++;
+    const activities = activitiesByTile(timed, tiles);
+    const active = describeExchange(step, timed.schedule.eventCycles);
+    const inactive = describeSync(step);
+    for (let tile = 0; tile < tiles; tile++) {
+      const own = steps[tile];
+      const place = { localIndex: own.length, phase: number };
+      const described =
+        activities[tile].length > 0 ? { ...active, activities: activities[tile] } : inactive;
+      own.push({ step: { ...described, ...place }, end: ends[tile] });
+    }
+  };
+  const run = (items: readonly Step[]): void => {
+    for (const step of items) {
+      switch (step.kind) {
+        case "compute":
+          compute(step.calls);
+          break;
+        case "exchange":
+          exchange(step);
+          break;
+        case "repeat":
+          for (let turn = 0; turn < step.times; turn++) run(step.body);
+          break;
+        default:
+          assertNever(step);
+      }
+    }
+  };
+  run(schedule.steps);
+  return steps;
+}
+
+type Described = Omit<ProfileStep, "localIndex" | "phase">;
+
+function describeCall(call: KernelCall): Described {
+  const { kernel, operation, reason, value, elements, spec, invocations } = call;
+  const metadata: MetadataEntry[] = [entry("reason", reason), entry("value", value)];
+  if (spec.kind === "copy" || spec.kind === "fill-zero") {
+    metadata.push(entry("bytes", spec.bytes), entry("pattern", patternText(call)));
+  } else {
+    metadata.push(entry("kernelSpec", kernelSpecText(call)));
+    elements.forEach((count, index) => {
+      metadata.push(entry(index === 0 ? "outputElements" : `input${index - 1}Elements`, count));
+    });
+  }
+  metadata.push(entry("invocations", invocations.length));
+  return { epoch: 0, operation, kind: "compute", kernel, metadata, activities: [], eventCycles: 0 };
+}
+
+function describeExchange(
+  { operation, reason, value }: ExchangeStep,
+  eventCycles: number,
+): Described {
+  return {
+    epoch: 0,
+    operation,
+    kind: "exchange",
+    kernel: "exchange",
+    metadata: [entry("reason", reason), entry("value", value), entry("invocations", 1)],
+    activities: [],
+    eventCycles,
+  };
+}
+
+/** A phase in which a tile has no part: it only waits for its barrier. */
+function describeSync({ operation, value }: ExchangeStep): Described {
+  return {
+    epoch: 0,
+    operation,
+    kind: "synchronization",
+    kernel: "sync",
+    metadata: [entry("reason", "ExchangeBarrier"), entry("value", value), entry("invocations", 1)],
+    activities: [],
+    eventCycles: 0,
+  };
+}
+
+function entry(name: string, value: string | number): MetadataEntry {
+  return { name, value: String(value) };
+}
+
+/** Each tile's activities, in the order in which the phase's transfers were placed. */
+function activitiesByTile({ schedule }: PhaseTiming, tiles: number): ExchangeActivity[][] {
+  const { count, tile, kind, start, end } = schedule.activities;
+  const byTile = Array.from({ length: tiles }, (): ExchangeActivity[] => []);
+  for (let i = 0; i < count; i++) {
+    byTile[tile[i]].push({ kind: ACTIVITY_KINDS[kind[i]], start: start[i], end: end[i] });
+  }
+  for (const own of byTile) own.sort((a, b) => a.start - b.start || a.end - b.end);
+  return byTile;
+}
+
+function patternText({ spec }: KernelCall): string {
+  if (spec.kind !== "copy" || spec.rows === 1) return "Contiguous";
+  const { rows, bytes, sourceStride, outputStride } = spec;
+  return `Strided { rows: ${rows}, row_bytes: ${bytes / rows}, source_stride: ${sourceStride}, destination_stride: ${outputStride} }`;
+}
+
+const DTYPES = { f16: "F16", f32: "F32" } as const;
+
+function kernelSpecText({ spec, conversion, kernel }: KernelCall): string {
+  switch (spec.kind) {
+    case "gemm":
+      return (
+        `Planned(Gemm { multiply: ${DTYPES[spec.multiply]}, accumulate: ${DTYPES[spec.accumulate]}, ` +
+        `mode: ${spec.mode === "initialize" ? "Initialize" : "Accumulate"}, ` +
+        `weights: ${spec.weights === "interleaved" ? "Interleaved" : "Standard"}, ` +
+        `inner_block: ${spec.innerBlock}, output_columns: ${spec.outputColumns} })`
+      );
+    case "reduce-sum":
+      return `Planned(ReductionSum { partials: ${spec.partials} })`;
+    case "attention-softmax":
+      return `Planned(AttentionSoftmax { head_dimension: ${spec.headDimension}, key_columns: ${spec.keyColumns}, padded_key_columns: ${spec.paddedKeyColumns} })`;
+    case "attention-merge":
+      return (
+        `Planned(AttentionMerge { value_dimension: ${spec.valueDimension}, padded_value_dimension: ${spec.paddedValueDimension}, ` +
+        `key_block_columns: ${spec.keyBlockColumns}, initial: ${spec.initial}, final_block: ${spec.finalBlock} })`
+      );
+    case "unpack":
+    case "rearrange": {
+      if (!conversion) throw new InternalError(`${kernel} without its layouts`);
+      const from = layoutText(conversion.from, "profile");
+      const to = layoutText(conversion.to, "profile");
+      return `Planned(Rearrange { from: ${from}, to: ${to} })`;
+    }
+    case "gelu":
+      return "Planned(Gelu)";
+    case "add":
+      return "Planned(Add)";
+    case "cast":
+      return `Planned(Cast { from: ${DTYPES[spec.from]}, to: ${DTYPES[spec.to]} })`;
+    case "copy":
+    case "fill-zero":
+      throw new InternalError(`${kernel} has no specification in a profile`);
+    default:
+      return assertNever(spec);
+  }
+}
