@@ -76,6 +76,8 @@ export function convert(
   }
 
   const { unpacks, rearranges } = route;
+  if (unpacks) checkMatrices(view.value, view.value.shards);
+  if (rearranges) checkMatrices(target, shards);
   const moved: NewValue = { ...target, layout: { ...target.layout, order: { kind: "row-major" } } };
   const stagedSources = unpacks
     ? sources.map((source) => ({ ...source, order: ROW_MAJOR_ORDER }))
@@ -188,6 +190,20 @@ function checkRank({ name, shape }: NewValue): void {
     what: `${name} has ${shape.length} axes; a value that is brought to another layout has two or three`,
     where: { value: name, shape: [...shape] },
     fix: "Fold or add axes, or keep the value where it is",
+  });
+}
+
+/** The kernels pad rows and columns, and no whole matrices. @throws SimError `PLAN_DOES_NOT_FIT` */
+function checkMatrices({ name, shape }: NewValue, shards: readonly Shard[]): void {
+  const isPadded = shards.some((shard) => {
+    const logical = logicalExtents(shard);
+    return logical.length > 2 && logical[0] > 0 && logical[0] < extentsOf(shard)[0];
+  });
+  if (!isPadded) return;
+  throw new SimError("PLAN_DOES_NOT_FIT", {
+    what: `${name}: its ${shape[0]} matrices are padded, and no kernel brings padded ones into another order`,
+    where: { value: name, shape: [...shape] },
+    fix: "Cut the first axis without padding",
   });
 }
 

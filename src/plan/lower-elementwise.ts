@@ -1,3 +1,4 @@
+import { SimError } from "../base/errors.ts";
 import { ROW_MAJOR } from "../layouts/constructors.ts";
 import { elementsOf } from "../layouts/order.ts";
 import { extentsOf } from "../layouts/resolve.ts";
@@ -47,6 +48,10 @@ function lowerElementwise(
   return placedValue({ ...result, layout, tileOf }, buffer);
 }
 
+/**
+ * The kernel takes halves by twos.
+ * @throws SimError `PLAN_DOES_NOT_FIT`
+ */
 export function lowerGelu(
   builder: PlanBuilder,
   _operation: GeluOperation,
@@ -54,6 +59,15 @@ export function lowerGelu(
   result: Omit<NewValue, "layout">,
   label: string,
 ): PlacedValue {
+  const odd = input.shards.find((shard) => elementsOf(extentsOf(shard)) % 2 !== 0);
+  if (odd) {
+    const elements = elementsOf(extentsOf(odd));
+    throw new SimError("PLAN_DOES_NOT_FIT", {
+      what: `gelu ${result.name}: ${elements} elements of ${input.name} lie on one tile, an even number is needed`,
+      where: { value: result.name, elements },
+      fix: "Make its columns an even number",
+    });
+  }
   return lowerElementwise(
     builder,
     (elements) => ({ kind: "gelu", elements }),

@@ -17,6 +17,7 @@ import {
   largestShardBytes,
   placedValue,
   plainView,
+  storableShards,
   type NewValue,
   type PlacedValue,
 } from "./value.ts";
@@ -37,12 +38,12 @@ export function plan(program: Program, target: Target): Schedule {
     });
   }
   const types = inferTypes(program);
-  const builder = new PlanBuilder();
+  const builder = new PlanBuilder(target);
   const planner = new Planner(program, types, builder);
   program.operations.forEach((operation, index) => planner.lower(operation, `operation.${index}`));
   const outputs = program.outputs.map((name) => planner.output(name));
 
-  const { steps, buffers, at } = builder.finish(target, symbolOf);
+  const { steps, buffers, at } = builder.finish(symbolOf);
   const binding = (value: PlacedValue, role: Binding["role"]): Binding => {
     const count = value.layout.tiling.tile_count;
     const tiles = Array.from({ length: count }, (_, tile) => tileId(value.tileOf(tile)));
@@ -216,7 +217,7 @@ class Planner {
     const type = this.#type(name);
     const { layout, tileOf } = this.#inputLayout(name, type);
     const value: NewValue = { ...type, layout, ...(tileOf ? { tileOf } : {}) };
-    const bytes = largestShardBytes(placedShards(value), type.dtype);
+    const bytes = largestShardBytes(storableShards(value), type.dtype);
     const buffer = this.#builder.buffer(name, bytes, layout.memory_class);
     this.#builder.keep(buffer, "from-start");
     // Weights stay for the next run.
@@ -243,10 +244,6 @@ class Planner {
     }
     return { layout: this.#layoutFor(name, type) };
   }
-}
-
-function placedShards(value: NewValue): PlacedValue["shards"] {
-  return placedValue(value, new PlanBuilder().buffer(value.name, 0, "standard")).shards;
 }
 
 /** Whole rows of each matrix, as evenly over the tiles as they go. */

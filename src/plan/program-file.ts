@@ -29,7 +29,7 @@ const operation = v.variant("kind", [
     keyBlock: positive,
   }),
   v.strictObject({ kind: v.literal("gelu"), output: name, input: name }),
-  v.strictObject({ kind: v.literal("add"), output: name, inputs: v.tuple([name, name]) }),
+  v.strictObject({ kind: v.literal("add"), output: name, inputs: v.strictTuple([name, name]) }),
   v.strictObject({ kind: v.literal("cast"), output: name, input: name, to: dtype }),
   v.strictObject({ kind: v.literal("rearrange"), output: name, input: name, layout: layoutSchema }),
 ]);

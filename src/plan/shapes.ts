@@ -40,7 +40,18 @@ export function inferTypes(program: Program): Map<string, ValueType> {
       fix: "Name at least one value under outputs",
     });
   }
-  for (const name of program.outputs) typeOf(types, name, null);
+  const outputs = new Set<string>();
+  for (const name of program.outputs) {
+    typeOf(types, name, null);
+    if (outputs.has(name)) {
+      throw new SimError("PROGRAM_INVALID", {
+        what: `outputs name ${name} twice`,
+        where: { value: name },
+        fix: "Name each output once",
+      });
+    }
+    outputs.add(name);
+  }
   return types;
 }
 

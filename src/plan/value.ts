@@ -73,7 +73,7 @@ export function placedValue(
  *
  * @throws SimError `LAYOUT_INVALID`, `PLAN_DOES_NOT_FIT`
  */
-function storableShards({ name, layout, shape, dtype }: NewValue): readonly Shard[] {
+export function storableShards({ name, layout, shape, dtype }: NewValue): readonly Shard[] {
   if (layout.tiling.axes.some(({ axis }) => axis.kind === "linear")) {
     throw new SimError("PLAN_DOES_NOT_FIT", {
       what: `${name} is cut along all axes as one; a tile can have several shards then, one is planned`,
