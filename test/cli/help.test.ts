@@ -79,13 +79,28 @@ describe("standard output", () => {
     });
   });
 
-  test("that cannot be written is the machine's fault: exit code 3", async () => {
-    const { code, stderr } = await shell(folder, `$TILESIM ${PLAN} --json > /dev/full`);
-    expect(code).toBe(3);
-    expect(stderr).toMatch(/^FILE_UNREADABLE: cannot write to standard output: [^\n]+\n$/);
-  });
+  test.skipIf(process.platform !== "linux")(
+    "that cannot be written is the machine's fault: exit code 3",
+    async () => {
+      const { code, stderr } = await shell(folder, `$TILESIM ${PLAN} --json > /dev/full`);
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/^FILE_UNREADABLE: cannot write to standard output: [^\n]+\n$/);
+    },
+  );
 
   test("holds nothing of an error", async () => {
     expectRefused(await shell(folder, "$TILESIM plan gemm --m 0 --json"), "BAD_USAGE");
   });
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a machine that gives no memory is at fault itself: exit code 3",
+  async () => {
+    const { code, stdout, stderr } = await shell(
+      folder,
+      `ulimit -v 4000000; $TILESIM replay ${SMALL}`,
+    );
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(/^OUT_OF_MEMORY: [^\n]+\n$/);
+  },
+);
