@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sim: ["base", "target", "numerics", "layouts", "kernels", "exchange"],
   plan: ["base", "target", "numerics", "layouts", "kernels", "exchange", "sim"],
   check: ["base", "numerics", "layouts", "kernels", "plan"],
-  trace: ["base", "target", "numerics", "layouts", "kernels", "exchange", "sim", "plan"],
+  trace: ["base", "target", "numerics", "io", "layouts", "kernels", "exchange", "sim", "plan"],
   // A report tells of kernels, roundings and checks as they name themselves.
   report: ["base", "target", "numerics", "kernels", "sim", "trace", "check"],
 };
