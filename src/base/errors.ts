@@ -56,7 +56,8 @@ export interface Finding extends Fault {
   readonly severity: "error" | "warning" | "note";
 }
 
-function message(code: Code, { what, where, fix }: Fault): string {
+/** An error or a finding in one line: what, where, how to fix it. */
+export function message(code: Code, { what, where, fix }: Fault): string {
   const places = Object.entries(where).map(([name, value]) => `${name} ${String(value)}`);
   const place = places.length > 0 ? ` (${places.join(", ")})` : "";
   return `${code}: ${what}${place}. ${fix}.`;

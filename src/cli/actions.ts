@@ -5,7 +5,7 @@ import type { Schedule } from "../sim/schedule.ts";
 import { execute } from "./execute.ts";
 import type { RunOptions, ShapeOptions } from "./options.ts";
 import { printReport } from "./print.ts";
-import { MOST_FILE_BYTES, programOf } from "./programs.ts";
+import { MOST_FILE_BYTES, programOf, rejectUnread } from "./programs.ts";
 import { table } from "./table.ts";
 
 export interface PlanArguments extends ShapeOptions {
@@ -48,6 +48,7 @@ export async function planProgram(options: PlanArguments): Promise<void> {
 export async function runSchedule(options: RunArguments): Promise<void> {
   const start = performance.now();
   const loaded = await loadSchedule(options.schedule);
+  if (options.against === undefined) rejectUnread(null, options);
   const program = options.against === undefined ? null : await programOf(options.against, options);
   await runAndPrint({ ...loaded, program, planMs: performance.now() - start, options });
 }

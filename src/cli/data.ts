@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setFloat16 } from "fp16";
 import { SimError } from "../base/errors.ts";
 import { toF16 } from "../numerics/f16.ts";
@@ -87,7 +87,7 @@ function filesByName(
       });
     }
     for (const { name: weight, role } of bindings) {
-      if (role === "weight") add(weight, join(file, `${weight}.npy`), "weights");
+      if (role === "weight") add(weight, fileOf(weight, file), "weights");
     }
   }
   return files;
@@ -159,6 +159,37 @@ function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
 export function saveOutputs(outputs: ReadonlyMap<string, HostTensor>, path: string): void {
   const single = outputs.size === 1 && !isFolder(path);
   for (const [name, { shape, dtype, data }] of outputs) {
-    writeNpy(single ? path : join(path, `${name}.npy`), { shape, dtype, data } as NpyArray);
+    writeNpy(single ? path : fileOf(name, path), { shape, dtype, data } as NpyArray);
   }
+}
+
+/**
+ * That outputs can be saved where they shall go, as far as it shows before a run.
+ *
+ * @throws SimError `BAD_USAGE`
+ */
+export function checkSavePlaces(outputs: readonly Binding[], path: string | undefined): void {
+  if (path === undefined) return;
+  if (isFolder(path)) {
+    for (const { name } of outputs) fileOf(name, path);
+    return;
+  }
+  const folder = outputs.length === 1 ? dirname(path) : path;
+  if (isFolder(folder)) return;
+  throw new SimError("BAD_USAGE", {
+    what: `--save-output ${path}: ${folder} is no folder`,
+    where: { option: "save-output" },
+    fix:
+      outputs.length === 1 ? "Make the folder first" : "Give a folder: there are several outputs",
+  });
+}
+
+/** A tensor's file in a folder. Names come from a schedule's file: none may lead out of the folder. */
+function fileOf(name: string, folder: string): string {
+  if (!/[/\\\0]/.test(name)) return join(folder, `${name}.npy`);
+  throw new SimError("BAD_USAGE", {
+    what: `a tensor called ${JSON.stringify(name)} names no file in ${folder}`,
+    where: { tensor: name },
+    fix: "Name its file, or rename the tensor",
+  });
 }

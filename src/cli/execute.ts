@@ -8,6 +8,7 @@ import { timeSchedule } from "../sim/timing.ts";
 import { validateSchedule } from "../sim/validate.ts";
 import { IPU21 } from "../target/ipu21.ts";
 import type { RunOptions } from "./options.ts";
+import { positive } from "./programs.ts";
 import { Progress } from "./progress.ts";
 
 export interface Job {
@@ -28,6 +29,7 @@ export interface Job {
 export async function execute(job: Job): Promise<RunReport> {
   const { schedule, scheduleText, planMs, options } = job;
   const progress = new Progress();
+  checkThreads(options.threads);
   try {
     const numerics: Numerics = {
       rounding: options.rounding,
@@ -79,6 +81,17 @@ function wholeSeed(seed: number): number {
     what: `--seed is ${seed}`,
     where: { option: "seed" },
     fix: "Give a whole number from 0 to 4294967295",
+  });
+}
+
+const MOST_THREADS = 64;
+
+function checkThreads(threads: number): void {
+  if (positive("threads", threads, 1) <= MOST_THREADS) return;
+  throw new SimError("BAD_USAGE", {
+    what: `--threads is ${threads}`,
+    where: { option: "threads" },
+    fix: `Give 1 to ${MOST_THREADS}`,
   });
 }
 

@@ -3,7 +3,7 @@ import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
 import { BackendError, InternalError, SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { RUN_OPTIONS } from "./options.ts";
+import { checkArguments } from "./arguments.ts";
 import { planCommand } from "./plan-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { runCommand } from "./run-command.ts";
@@ -11,11 +11,6 @@ import { runCommand } from "./run-command.ts";
 /** Exit codes: 0 fine; 1 a check failed; 2 bad usage or input; 3 the machine or a device failed. */
 const BAD_INPUT = 2;
 const MACHINE_FAILED = 3;
-
-/** Options that may be given several times. */
-const LISTS: ReadonlySet<string> = new Set(
-  Object.entries(RUN_OPTIONS).flatMap(([name, { array }]) => (array === true ? [name] : [])),
-);
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // A reader that closes early, such as `head`, is no error.
@@ -30,7 +25,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await yargs(hideBin(process.argv))
+  const args = hideBin(process.argv);
+  checkArguments(args);
+  await yargs(args)
     .scriptName("tilesim")
     .usage("$0 <command>\n\nSimulates a tiled, IPU-like accelerator: values and cycles.")
     .command(replayCommand)
@@ -38,9 +35,14 @@ try {
     .command(runCommand)
     .demandCommand(1, "Name a command")
     .strict()
-    .check(rejectRepeated)
     .version(VERSION)
-    .parserConfiguration({ "greedy-arrays": false })
+    // An option is written in one way.
+    .parserConfiguration({
+      "greedy-arrays": false,
+      "camel-case-expansion": false,
+      "dot-notation": false,
+      "boolean-negation": false,
+    })
     .fail((message: string | null, error: Error | undefined) => {
       if (error) throw error;
       throw new SimError("BAD_USAGE", {
@@ -62,17 +64,4 @@ function told(error: unknown): string {
     error instanceof SimError || error instanceof BackendError || error instanceof InternalError;
   if (isOurs) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-/** An option that takes one value stands once. @throws SimError `BAD_USAGE` */
-function rejectRepeated(given: Readonly<Record<string, unknown>>): true {
-  for (const [option, value] of Object.entries(given)) {
-    if (!Array.isArray(value) || option === "_" || LISTS.has(option)) continue;
-    throw new SimError("BAD_USAGE", {
-      what: `--${option} is given ${value.length} times`,
-      where: { option },
-      fix: "Give it once",
-    });
-  }
-  return true;
 }

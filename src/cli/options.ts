@@ -3,6 +3,8 @@ import type { Rounding } from "../numerics/rounding.ts";
 import type { GemmOperation } from "../plan/program.ts";
 import type { ExchangeOrder } from "../sim/timing.ts";
 
+export const PROGRAM_NAMES: readonly string[] = ["siglip-attention", "attention", "gemm", "mlp"];
+
 export interface ShapeOptions {
   readonly tokens?: number;
   readonly width?: number;
@@ -61,7 +63,7 @@ export interface RunOptions {
 }
 
 /** Options of every command that runs a schedule. */
-export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Options>> = {
+const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Options>> = {
   backend: {
     choices: ["wasm", "reference"],
     default: "wasm",
@@ -113,4 +115,30 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, Options>> = {
   json: { type: "boolean", default: false, describe: "print one JSON object" },
 };
 
-export const PROGRAM_NAMES: readonly string[] = ["siglip-attention", "attention", "gemm", "mlp"];
+/** Options of `plan`. */
+export const PLAN_OPTIONS: Readonly<Record<keyof ShapeOptions | "output" | "json", Options>> = {
+  ...SHAPE_OPTIONS,
+  output: { alias: "o", type: "string", describe: "write the schedule to this file" },
+  json: { type: "boolean", default: false, describe: "print the schedule itself" },
+};
+
+/** Options of `replay`. */
+export const REPLAY_OPTIONS: Readonly<
+  Record<keyof RunOptions | keyof ShapeOptions | "schedule", Options>
+> = {
+  ...RUN_OPTIONS,
+  ...SHAPE_OPTIONS,
+  schedule: { type: "string", describe: "run this schedule file instead of planning one" },
+};
+
+/** Options of `run`. */
+export const RUN_COMMAND_OPTIONS: Readonly<
+  Record<keyof RunOptions | keyof ShapeOptions | "against", Options>
+> = {
+  ...RUN_OPTIONS,
+  ...SHAPE_OPTIONS,
+  against: {
+    type: "string",
+    describe: `program that the outputs are checked against in f64: ${PROGRAM_NAMES.join(", ")} or a .json file`,
+  },
+};

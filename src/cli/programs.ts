@@ -5,7 +5,7 @@ import { attention } from "../plan/programs/attention.ts";
 import { gemm } from "../plan/programs/gemm.ts";
 import { mlp } from "../plan/programs/mlp.ts";
 import { siglipAttention } from "../plan/programs/siglip-attention.ts";
-import { PROGRAM_NAMES, type ShapeOptions } from "./options.ts";
+import { PROGRAM_NAMES, SHAPE_OPTIONS, type ShapeOptions } from "./options.ts";
 
 /** Largest schedule or program file that is read. */
 export const MOST_FILE_BYTES: number = 512 * 2 ** 20;
@@ -16,6 +16,14 @@ export const MOST_FILE_BYTES: number = 512 * 2 ** 20;
  * @throws SimError `BAD_USAGE`, `FILE_UNREADABLE`, `FILE_MALFORMED`
  */
 export async function programOf(name: string, options: ShapeOptions): Promise<Program> {
+  if (!PROGRAM_NAMES.includes(name) && !name.endsWith(".json")) {
+    throw new SimError("BAD_USAGE", {
+      what: `no built-in program is called ${name}`,
+      where: { program: name },
+      fix: `Use ${PROGRAM_NAMES.join(", ")} or a .json file`,
+    });
+  }
+  rejectUnread(name, options);
   const shape = {
     tokens: positive("tokens", options.tokens, 729),
     width: positive("width", options.width, 1152),
@@ -46,17 +54,39 @@ export async function programOf(name: string, options: ShapeOptions): Promise<Pr
     case "mlp":
       return mlp({ ...shape, hidden: positive("hidden", options.hidden, 4304) });
     default: {
-      if (!name.endsWith(".json")) {
-        throw new SimError("BAD_USAGE", {
-          what: `no built-in program is called ${name}`,
-          where: { program: name },
-          fix: `Use ${PROGRAM_NAMES.join(", ")} or a .json file`,
-        });
-      }
       const { parseProgram } = await import("../plan/program-file.ts");
       return parseProgram(new TextDecoder().decode(readBytes(name, MOST_FILE_BYTES)), name);
     }
   }
+}
+
+const ATTENTION = ["tokens", "heads", "head-size", "tiles", "query-parts", "key-block"] as const;
+
+/** The options that each built-in program reads; a file's program reads none. */
+const READS: Readonly<Record<string, readonly (keyof ShapeOptions)[]>> = {
+  "siglip-attention": [...ATTENTION, "width", "grid"],
+  attention: ATTENTION,
+  gemm: ["m", "n", "k", "tiles", "grid", "orientation", "gemm-weights"],
+  mlp: ["tokens", "width", "hidden", "tiles"],
+};
+
+/**
+ * An option that would change nothing is a mistake. `name` null: no program is asked for.
+ *
+ * @throws SimError `BAD_USAGE`
+ */
+export function rejectUnread(name: string | null, options: ShapeOptions): void {
+  const reads = name !== null && Object.hasOwn(READS, name) ? READS[name] : [];
+  const unread = (Object.keys(SHAPE_OPTIONS) as (keyof ShapeOptions)[]).find(
+    (option) => options[option] !== undefined && !reads.includes(option),
+  );
+  if (unread === undefined) return;
+  const known = reads.map((option) => `--${option}`).join(", ");
+  throw new SimError("BAD_USAGE", {
+    what: `--${unread} means nothing to ${name ?? "a schedule that is checked against no program"}`,
+    where: { option: unread },
+    fix: known === "" ? "Drop it" : `Drop it; ${name} has ${known}`,
+  });
 }
 
 /** `value` as a whole number of at least one. @throws SimError `BAD_USAGE` */

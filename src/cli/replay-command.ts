@@ -1,6 +1,6 @@
 import type { Argv, CommandModule } from "yargs";
 import type { ReplayArguments } from "./actions.ts";
-import { RUN_OPTIONS, SHAPE_OPTIONS } from "./options.ts";
+import { REPLAY_OPTIONS } from "./options.ts";
 
 export const replayCommand: CommandModule<object, ReplayArguments> = {
   command: "replay [profile]",
@@ -8,12 +8,8 @@ export const replayCommand: CommandModule<object, ReplayArguments> = {
     "plan the SigLIP attention block, run it, and hold its cycles against the measured ones",
   builder: (command) =>
     command
-      .options({ ...RUN_OPTIONS, ...SHAPE_OPTIONS })
+      .options(REPLAY_OPTIONS)
       .positional("profile", { type: "string", describe: "a recorded profile" })
-      .option("schedule", {
-        type: "string",
-        describe: "run this schedule file instead of planning one",
-      })
       .example("$0 replay", "1,472 tiles: outputs, their error, cycles")
       .example("$0 replay --data constant --check full", "the benchmark's constants, all heads")
       .example("$0 replay --cycles-only --json", "cycles alone, as JSON")

@@ -1,21 +1,17 @@
 import type { Argv, CommandModule } from "yargs";
 import type { RunArguments } from "./actions.ts";
-import { PROGRAM_NAMES, RUN_OPTIONS, SHAPE_OPTIONS } from "./options.ts";
+import { RUN_COMMAND_OPTIONS } from "./options.ts";
 
 export const runCommand: CommandModule<object, RunArguments> = {
   command: "run <schedule>",
   describe: "run a schedule file: its outputs and its cycles",
   builder: (command) =>
     command
-      .options({ ...RUN_OPTIONS, ...SHAPE_OPTIONS })
+      .options(RUN_COMMAND_OPTIONS)
       .positional("schedule", {
         type: "string",
         demandOption: true,
         describe: "a schedule file that `plan -o` wrote",
-      })
-      .option("against", {
-        type: "string",
-        describe: `program that the outputs are checked against in f64: ${PROGRAM_NAMES.join(", ")} or a .json file`,
       })
       .example("$0 run siglip.json --threads 2", "run a saved schedule on two threads")
       .example(

@@ -9,10 +9,10 @@ import type { Program } from "../plan/program.ts";
 import type { RunFacts } from "../report/run-report.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 import { Machine } from "../sim/machine.ts";
-import { loadInputs, saveOutputs } from "./data.ts";
+import type { Schedule } from "../sim/schedule.ts";
+import { checkSavePlaces, loadInputs, saveOutputs } from "./data.ts";
 import type { Job, StartFacts } from "./execute.ts";
 import type { RunOptions } from "./options.ts";
-import { positive } from "./programs.ts";
 import type { Progress } from "./progress.ts";
 
 /** Runs a schedule with values, checks the outputs and saves them. */
@@ -22,13 +22,16 @@ export async function runValues(
   progress: Progress,
 ): Promise<RunFacts> {
   const { schedule, target, numerics, exchange } = facts;
-  progress.say("making inputs");
-  const inputs = loadInputs(schedule.inputs, options);
   const plain = backendOf(options);
   const checked = options.check === "full" ? new CheckedBackend(plain) : null;
   const backend = checked ?? plain;
   try {
+    if (program !== null && options.check !== "none") checkAgainst(program, schedule);
+    // Checks the schedule, whose tensors could be of any size until then.
     const machine = await Machine.create(schedule, target, backend, exchange);
+    progress.say("making inputs");
+    const inputs = loadInputs(schedule.inputs, options);
+    checkSavePlaces(schedule.outputs, options["save-output"]);
     for (const [name, tensor] of inputs) {
       progress.say(`writing ${name}`);
       machine.write(name, tensor);
@@ -66,20 +69,30 @@ export async function runValues(
 }
 
 function backendOf(options: RunOptions): Backend {
-  const threads = positive("threads", options.threads, 1);
-  if (threads > MOST_THREADS) {
-    throw new SimError("BAD_USAGE", {
-      what: `--threads is ${threads}`,
-      where: { option: "threads" },
-      fix: `Give 1 to ${MOST_THREADS}`,
-    });
-  }
-  return options.backend === "reference"
-    ? new ReferenceBackend()
-    : createWasmBackend({ threads, simd: options.simd });
+  const { backend, threads, simd } = options;
+  return backend === "reference" ? new ReferenceBackend() : createWasmBackend({ threads, simd });
 }
 
-const MOST_THREADS = 64;
+/** That a schedule's run can be held against a program. @throws SimError `BAD_USAGE` */
+function checkAgainst(program: Program, { inputs, outputs }: Schedule): void {
+  const fault = (name: string, what: string): SimError =>
+    new SimError("BAD_USAGE", {
+      what: `the schedule cannot be held against ${program.name}: ${what}`,
+      where: { tensor: name },
+      fix: "Name the program, and the shape, that the schedule was planned from, or use --check none",
+    });
+  for (const { name, shape, dtype } of program.inputs) {
+    const input = inputs.find((binding) => binding.name === name);
+    if (!input) throw fault(name, `it reads no ${name}`);
+    const isSame = input.dtype === dtype && input.shape.join() === shape.join();
+    if (isSame) continue;
+    const [has, wanted] = [input.shape, shape].map((extents) => `[${extents.join(", ")}]`);
+    throw fault(name, `its ${name} is ${has} of ${input.dtype}, not ${wanted} of ${dtype}`);
+  }
+  for (const name of program.outputs) {
+    if (!outputs.some((binding) => binding.name === name)) throw fault(name, `it gives no ${name}`);
+  }
+}
 
 function check(
   program: Program | null,

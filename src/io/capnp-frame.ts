@@ -5,6 +5,8 @@ import { SimError } from "../base/errors.ts";
 
 /** A message after unpacking; a profile of 1,472 tiles has some 30 MB. More is refused before memory is taken. */
 const MAX_BYTES = 2 ** 28;
+/** Bytes inflated at a time; the default of 16 KiB makes it slower by half. */
+const INFLATE_STEP = 2 ** 20;
 const WORD = 8;
 
 /** Where bytes came from: what an error's place begins with. */
@@ -80,14 +82,7 @@ function frameOf(bytes: Uint8Array, origin: Origin): Frame {
   const view = viewOf(bytes);
   const segments = view.getUint32(0, true) + 1;
   const table = tableBytes(segments);
-  if (table > bytes.length) {
-    throw malformed(
-      origin,
-      field,
-      0,
-      `no Cap'n Proto message: a table of ${segments} segments would take ${table} bytes, ${bytes.length} are there`,
-    );
-  }
+  if (table > bytes.length) throw tooManySegments(origin, segments, bytes.length);
   const starts = new Uint32Array(segments + 1);
   let end = table;
   for (let s = 0; s < segments; s++) {
@@ -116,7 +111,7 @@ function tableBytes(segments: number): number {
 function gunzip(bytes: Uint8Array, file: string): Uint8Array {
   const origin: Origin = { file, undone: "" };
   try {
-    return gunzipSync(bytes, { maxOutputLength: MAX_BYTES });
+    return gunzipSync(bytes, { maxOutputLength: MAX_BYTES, chunkSize: INFLATE_STEP });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw malformed(origin, "gzip", 0, `cannot be inflated: ${why}`, cause);
@@ -149,6 +144,9 @@ function unpack(packed: Uint8Array, origin: Origin): Uint8Array {
 
 /** So that memory is taken once, and not for a stream that ends too early or claims too much. */
 function unpackedLength(packed: Uint8Array, origin: Origin): number {
+  // Prose, for one, is refused by the number of segments that it would have, not by how it ends.
+  const segments = firstHalf(packed) + 1;
+  if (tableBytes(segments) > MAX_BYTES) throw tooManySegments(origin, segments, packed.length);
   let length = 0;
   for (let at = 0; at < packed.length;) {
     const start = at;
@@ -168,6 +166,26 @@ function unpackedLength(packed: Uint8Array, origin: Origin): number {
     if (length > MAX_BYTES) throw tooLarge(origin, length);
   }
   return length;
+}
+
+/** The first 32 bits of what is packed. */
+function firstHalf(packed: Uint8Array): number {
+  let value = 0;
+  let at = 1;
+  for (let byte = 0; byte < 4; byte++) {
+    if (packed[0] & (1 << byte)) value += (packed[at++] ?? 0) * 2 ** (8 * byte);
+  }
+  return value;
+}
+
+function tooManySegments(origin: Origin, segments: number, length: number): SimError {
+  const table = tableBytes(segments);
+  return malformed(
+    origin,
+    "segment table",
+    0,
+    `no Cap'n Proto message: a table of ${segments} segments would take ${table} bytes, the file has ${length}`,
+  );
 }
 
 function tooLarge(origin: Origin, length: number): SimError {

@@ -1,6 +1,6 @@
 import { assertNever } from "../base/errors.ts";
 import type { Axis, AxisTiling, Layout, MemoryClass, Order, TensorTiling } from "./layout.ts";
-import { malformed, readDebug } from "./rust-debug.ts";
+import { fieldsOf, malformed, nameOf, numberOf, readDebug, soleItem } from "./rust-debug.ts";
 import type { DebugName, DebugValue } from "./rust-debug.ts";
 
 /**
@@ -190,44 +190,4 @@ function strideOf(value: DebugValue): number | null {
   if (stride.name === "None") return null;
   if (stride.name === "Some") return numberOf(soleItem(stride));
   throw malformed(`no tile stride ${stride.name}`, stride.offset);
-}
-
-/** A map that has every field that is asked of it, by the check that made it. */
-interface Fields {
-  get(name: string): DebugValue;
-  has(name: string): boolean;
-}
-
-function fieldsOf(
-  value: DebugValue,
-  name: string,
-  required: readonly string[],
-  optional: readonly string[] = [],
-): Fields {
-  const found = nameOf(value);
-  if (found.name !== name) {
-    throw malformed(`${name} expected, found ${found.name}`, found.offset);
-  }
-  const missing = required.find((field) => !found.fields.has(field));
-  if (missing !== undefined) throw malformed(`${name} without ${missing}`, found.offset);
-  for (const [field, { offset }] of found.fields) {
-    if (required.includes(field) || optional.includes(field)) continue;
-    throw malformed(`${name} has no field ${field}`, offset);
-  }
-  return found.fields as Fields;
-}
-
-function nameOf(value: DebugValue): DebugName {
-  if (value.kind === "name") return value;
-  throw malformed(`a name expected, found a ${value.kind}`, value.offset);
-}
-
-function soleItem({ name, items, offset }: DebugName): DebugValue {
-  if (items.length === 1) return items[0];
-  throw malformed(`${name} of one item expected, found ${items.length}`, offset);
-}
-
-function numberOf(value: DebugValue): number {
-  if (value.kind === "number") return value.value;
-  throw malformed(`a number expected, found a ${value.kind}`, value.offset);
 }

@@ -1,12 +1,13 @@
-import { SimError } from "../base/errors.ts";
+import { SimError, assertNever } from "../base/errors.ts";
 
 /**
  * A value as Rust's debug output shows it: profiles print layouts and kernel specifications so. A name may
- * carry items (`FromEnd(1)`), fields (`Matrix { row_block: 64 }`) or nothing (`RowMajor`, `true`).
- * `offset` is where it stands in the text.
+ * carry items (`FromEnd(1)`), fields (`Matrix { row_block: 64 }`) or nothing (`RowMajor`, `true`). A number is
+ * whole and has no sign; any other stays text. `offset` is where it stands in the text.
  */
 export type DebugValue =
   | { readonly kind: "number"; readonly value: number; readonly offset: number }
+  | { readonly kind: "real"; readonly text: string; readonly offset: number }
   | { readonly kind: "list"; readonly items: readonly DebugValue[]; readonly offset: number }
   | DebugName;
 
@@ -25,7 +26,7 @@ const MAX_DEPTH = 32;
 
 const SPACE = /\s*/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
-const DIGITS = /[0-9]+/y;
+const NUMBER = /-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?/y;
 
 /**
  * Reads one value, the whole of `text`; takes the pretty form (`{:#?}`) with its line breaks and trailing
@@ -43,6 +44,27 @@ export function readDebug(text: string): DebugValue {
   return value;
 }
 
+/** The value on one line, as Rust prints it (`{:?}`). */
+export function debugText(value: DebugValue): string {
+  switch (value.kind) {
+    case "number":
+      return String(value.value);
+    case "real":
+      return value.text;
+    case "list":
+      return `[${value.items.map(debugText).join(", ")}]`;
+    case "name": {
+      const { name, items, fields } = value;
+      if (items.length > 0) return `${name}(${items.map(debugText).join(", ")})`;
+      if (fields.size === 0) return name;
+      const named = [...fields].map(([field, of]) => `${field}: ${debugText(of)}`);
+      return `${name} { ${named.join(", ")} }`;
+    }
+    default:
+      return assertNever(value);
+  }
+}
+
 /** The error for text that is no debug output, or not of what it should be. */
 export function malformed(what: string, offset: number): SimError {
   return new SimError("FILE_MALFORMED", {
@@ -50,6 +72,54 @@ export function malformed(what: string, offset: number): SimError {
     where: { offset },
     fix: "Give the text as the compiler prints it",
   });
+}
+
+/** A map that has every field that is asked of it, by the check that made it. */
+export interface Fields {
+  get(name: string): DebugValue;
+  has(name: string): boolean;
+}
+
+/**
+ * The fields of a value that must be `name` with these and no others.
+ *
+ * @throws FILE_MALFORMED
+ */
+export function fieldsOf(
+  value: DebugValue,
+  name: string,
+  required: readonly string[],
+  optional: readonly string[] = [],
+): Fields {
+  const found = nameOf(value);
+  if (found.name !== name) {
+    throw malformed(`${name} expected, found ${found.name}`, found.offset);
+  }
+  const missing = required.find((field) => !found.fields.has(field));
+  if (missing !== undefined) throw malformed(`${name} without ${missing}`, found.offset);
+  for (const [field, { offset }] of found.fields) {
+    if (required.includes(field) || optional.includes(field)) continue;
+    throw malformed(`${name} has no field ${field}`, offset);
+  }
+  return found.fields as Fields;
+}
+
+/** @throws FILE_MALFORMED where it is a number or a list */
+export function nameOf(value: DebugValue): DebugName {
+  if (value.kind === "name") return value;
+  throw malformed(`a name expected, found a ${value.kind}`, value.offset);
+}
+
+/** @throws FILE_MALFORMED where there is none, or more than one */
+export function soleItem({ name, items, offset }: DebugName): DebugValue {
+  if (items.length === 1) return items[0];
+  throw malformed(`${name} of one item expected, found ${items.length}`, offset);
+}
+
+/** @throws FILE_MALFORMED where it is no whole number without sign */
+export function numberOf(value: DebugValue): number {
+  if (value.kind === "number") return value.value;
+  throw malformed(`a number expected, found a ${value.kind}`, value.offset);
 }
 
 class Reader {
@@ -67,9 +137,10 @@ class Reader {
     if (this.#take("[")) {
       return { kind: "list", items: this.#items("]", depth), offset };
     }
-    const digits = this.#match(DIGITS);
-    if (digits !== "") {
-      const value = Number(digits);
+    const number = this.#match(NUMBER);
+    if (/[-.e]/.test(number)) return { kind: "real", text: number, offset };
+    if (number !== "") {
+      const value = Number(number);
       if (!Number.isSafeInteger(value)) throw malformed("a number beyond 2^53", offset);
       return { kind: "number", value, offset };
     }

@@ -27,6 +27,11 @@ export interface ConvertOptions {
   readonly label: Label;
   /** A tile that already holds its whole target shard in the target's order uses it where it is. */
   readonly inPlace?: boolean;
+  /**
+   * When a direct move copies what is on its tile already. Of the compiler's conversions, those to another layout
+   * do it after their exchange, and those that only spread copies before it: so the recorded profile shows.
+   */
+  readonly copies?: "before" | "after";
 }
 
 /**
@@ -44,7 +49,7 @@ export function convert(
   builder: PlanBuilder,
   view: View,
   target: NewValue,
-  { label, inPlace = false }: ConvertOptions,
+  { label, inPlace = false, copies = "after" }: ConvertOptions,
 ): PlacedValue {
   checkRank(target);
   const { shards } = resolveLayout(target.layout, target.shape, target.dtype);
@@ -71,7 +76,7 @@ export function convert(
     buffer.zeroFilled = hasGaps;
     keepApart(view.value, buffer);
     const at = (tile: number): Ref => view.value.at(tile);
-    emitMoves(builder, label, moves, at, () => ref(buffer));
+    emitMoves(builder, label, moves, at, () => ref(buffer), copies);
     return placedValue({ ...target, tileOf }, buffer, places);
   }
 
@@ -118,7 +123,7 @@ export function convert(
   const from = unpacks ? (): Ref => ref(staging) : (tile: number): Ref => view.value.at(tile);
   const to = rearranges ? (): Ref => ref(staging, targetStart) : (): Ref => ref(buffer);
   if (!unpacks) keepApart(view.value, rearranges ? staging : buffer);
-  emitMoves(builder, label, moves, from, to);
+  emitMoves(builder, label, moves, from, to, "before");
   if (rearranges) {
     // Both in one element would make the kernel's loads and stores meet (F1.3).
     buffer.apart.add(staging);
@@ -488,20 +493,19 @@ function checkWords(spans: readonly Span[], name: string): void {
   });
 }
 
-/** Copies what is on its tile already, then exchanges the rest. */
+/** Exchanges what is on other tiles, and copies what is on its tile already, before that or after it. */
 function emitMoves(
   builder: PlanBuilder,
   label: Label,
   moves: readonly Move[],
   from: (tile: number) => Ref,
   to: (tile: number) => Ref,
+  copies: "before" | "after",
 ): void {
-  const local = moves.filter(({ source, destination }) => destination.tiles.includes(source));
-  copyLocally(
-    builder,
-    label,
-    local.map(({ source, spans }) => ({ tile: source, from: from(source), to: to(source), spans })),
-  );
+  const local = moves
+    .filter(({ source, destination }) => destination.tiles.includes(source))
+    .map(({ source, spans }) => ({ tile: source, from: from(source), to: to(source), spans }));
+  if (copies === "before") copyLocally(builder, label, local);
   builder.exchange(
     label.reason === "OperatorKernel" ? { ...label, reason: "OperatorInputs" } : label,
     moves.flatMap(({ source, destination, spans }): PlanTransfer[] => {
@@ -517,6 +521,7 @@ function emitMoves(
       }));
     }),
   );
+  if (copies === "after") copyLocally(builder, label, local);
 }
 
 export interface LocalCopy {

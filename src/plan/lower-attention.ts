@@ -132,7 +132,7 @@ export function lowerAttention(
       plainView(operand),
       { ...operand, name: `${operand.name}.staging`, layout: target, tileOf: (tile) => tile },
       // The compiler shows both under the key: so the recorded profile does.
-      { label: named("OperatorInputs", key.id) },
+      { label: named("OperatorInputs", key.id), copies: "before" },
     );
 
   const keyStaging = staged(key, layouts.keyStaging);

@@ -143,7 +143,11 @@ function resultType(
         );
       }
       if (operation.keyBlock % 16 !== 0) {
-        throw mismatch(operation, `a key block of ${operation.keyBlock}, no multiple of 16`, []);
+        throw mismatch(
+          operation,
+          `a key block of ${operation.keyBlock}, no multiple of 16`,
+          key.shape,
+        );
       }
       return { shape: [query.shape[0], query.shape[1], value.shape[2]], dtype: "f32" };
     }

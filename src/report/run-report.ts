@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Finding } from "../base/errors.ts";
+import { message, type Finding, type Place } from "../base/errors.ts";
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Numerics } from "../numerics/rounding.ts";
 import type { HostTensor } from "../sim/host-io.ts";
@@ -29,7 +29,7 @@ export interface RunReport {
   readonly ends: null;
   /** One entry per output; null where the result was not checked. */
   readonly accuracy: readonly AccuracyReport[] | null;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FindingReport[];
   /** Choices that the run made where the chip's behaviour is not known. */
   readonly assumed: readonly string[];
   readonly wall: { readonly planMs: number; readonly runMs: number; readonly checkMs: number };
@@ -86,6 +86,18 @@ export interface PhaseReport {
   readonly lowerBound: number;
 }
 
+/** A finding with the places that most have, null where it has them not, and all in one line. */
+export interface FindingReport extends Finding {
+  readonly tile: PlaceValue;
+  readonly step: PlaceValue;
+  readonly address: PlaceValue;
+  readonly tensor: PlaceValue;
+  readonly element: PlaceValue;
+  readonly message: string;
+}
+
+type PlaceValue = Place[string] | null;
+
 export interface RunFacts {
   readonly version: string;
   readonly target: Target;
@@ -125,10 +137,16 @@ export function runReport(facts: RunFacts): RunReport {
     match: null,
     ends: null,
     accuracy: facts.accuracy,
-    findings: facts.findings,
+    findings: facts.findings.map(findingReport),
     assumed: metAssumptions(schedule, target, timing, facts.backend === null ? null : numerics),
     wall: facts.wall,
   };
+}
+
+function findingReport(finding: Finding): FindingReport {
+  const { tile = null, step = null, address = null, tensor = null, element = null } = finding.where;
+  const text = message(finding.code, finding);
+  return { ...finding, tile, step, address, tensor, element, message: text };
 }
 
 function cyclesReport(schedule: Schedule, timing: Timing): CyclesReport {

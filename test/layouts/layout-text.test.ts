@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { SimError } from "../../src/base/errors.ts";
 import { axisTiling, fromEnd, layout, tiling } from "../../src/layouts/constructors.ts";
 import { layoutText, parseLayout } from "../../src/layouts/layout-text.ts";
-import type { Axis, AxisTiling, Layout } from "../../src/layouts/layout.ts";
+import type { Layout } from "../../src/layouts/layout.ts";
 import { readDebug } from "../../src/layouts/rust-debug.ts";
-import { orders, simError } from "./support.ts";
+import { layouts, simError } from "./support.ts";
 
 /** As a recorded profile has it. */
 const PROFILE_TEXT =
@@ -115,35 +115,6 @@ test("a kernel's debug text reads as names, fields, lists and numbers", () => {
       },
     ],
   });
-});
-
-const counts = fc.nat({ max: 100_000 });
-
-const axes: fc.Arbitrary<Axis> = fc.oneof(
-  fc.constant<Axis>({ kind: "linear" }),
-  counts.map((index): Axis => ({ kind: "from-start", index })),
-  counts.map((index): Axis => ({ kind: "from-end", index })),
-);
-
-const axisTilings: fc.Arbitrary<AxisTiling> = fc.record({
-  axis: axes,
-  partitions: counts,
-  padding_groups: fc.constantFrom(1, 2, 16),
-  block_size: counts,
-  padding_multiple: counts,
-  shard_padding_multiple: counts,
-  padding: fc.constantFrom("zero" as const, "reject" as const),
-  tile_stride: fc.option(counts),
-});
-
-const layouts: fc.Arbitrary<Layout> = fc.record({
-  order: orders,
-  tiling: fc.record({
-    tile_count: counts,
-    replicas: counts,
-    axes: fc.array(axisTilings, { maxLength: 4 }),
-  }),
-  memory_class: fc.constantFrom("standard" as const, "interleaved" as const),
 });
 
 test("any layout, printed in either spelling, reads back as itself", () => {

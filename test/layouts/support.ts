@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { SimError } from "../../src/base/errors.ts";
 import { blockMajor } from "../../src/layouts/constructors.ts";
-import type { Order } from "../../src/layouts/layout.ts";
+import type { Axis, AxisTiling, Layout, Order } from "../../src/layouts/layout.ts";
 import type { DType } from "../../src/numerics/dtype.ts";
 
 /** The error that `run` throws, which must be a SimError with this code. */
@@ -38,6 +38,36 @@ export const orders: fc.Arbitrary<Order> = fc.oneof(
     )
     .map(([row_block, column_block, matrix]) => blockMajor(row_block, column_block, matrix)),
 );
+
+const counts = fc.nat({ max: 100_000 });
+
+const axes: fc.Arbitrary<Axis> = fc.oneof(
+  fc.constant<Axis>({ kind: "linear" }),
+  counts.map((index): Axis => ({ kind: "from-start", index })),
+  counts.map((index): Axis => ({ kind: "from-end", index })),
+);
+
+const axisTilings: fc.Arbitrary<AxisTiling> = fc.record({
+  axis: axes,
+  partitions: counts,
+  padding_groups: fc.constantFrom(1, 2, 16),
+  block_size: counts,
+  padding_multiple: counts,
+  shard_padding_multiple: counts,
+  padding: fc.constantFrom("zero" as const, "reject" as const),
+  tile_stride: fc.option(counts),
+});
+
+/** Any layout that can be written down; most resolve to nothing. */
+export const layouts: fc.Arbitrary<Layout> = fc.record({
+  order: orders,
+  tiling: fc.record({
+    tile_count: counts,
+    replicas: counts,
+    axes: fc.array(axisTilings, { maxLength: 4 }),
+  }),
+  memory_class: fc.constantFrom("standard" as const, "interleaved" as const),
+});
 
 /** What any dtype's rows and columns are whole multiples of in an order. */
 export function fittingUnits(order: Order): readonly [number, number] {

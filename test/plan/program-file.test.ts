@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SimError } from "../../src/base/errors.ts";
 import { plan } from "../../src/plan/plan.ts";
@@ -149,6 +151,12 @@ describe("a program file", () => {
     expect(scheduleFaults(schedule, IPU21)).toEqual([]);
     expect(await wrongOutputs(program, schedule, 3)).toEqual([]);
   });
+});
+
+test("the program that docs/program.md shows is planned and right", async () => {
+  const docs = readFileSync(join(import.meta.dirname, "../../docs/program.md"), "utf8");
+  const program = planned(/```json\n(.*?)```/s.exec(docs)?.[1] ?? "");
+  expect(await wrongOutputs(program, plan(program, IPU21), 3)).toEqual([]);
 });
 
 /** The file of a gemm with one thing changed, which must be there. */

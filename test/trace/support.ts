@@ -79,42 +79,49 @@ export function pack(bytes: Uint8Array): Uint8Array {
 }
 
 const u32 = fc.nat({ max: 2 ** 32 - 1 });
-const text = fc.oneof(
-  fc.constantFrom("", "exchange", "operation.3", "kernelSpec", "7"),
-  fc.string({ unit: "binary", maxLength: 40 }),
-);
+/** Texts that stand in any profile, some of them often. */
+function textOf(unit: "binary" | "grapheme-ascii"): fc.Arbitrary<string> {
+  return fc.oneof(
+    fc.constantFrom("", "exchange", "operation.3", "kernelSpec", "7"),
+    fc.string({ unit, maxLength: 40 }),
+  );
+}
 
-const samples: fc.Arbitrary<Sample> = fc.record({
-  start: u32,
-  end: u32,
-  step: fc.record({
-    localIndex: u32,
-    phase: u32,
-    epoch: u32,
-    operation: text,
-    kind: fc.constantFrom(...STEP_KINDS),
-    kernel: text,
-    metadata: fc.array(fc.record({ name: text, value: text }), { maxLength: 6 }),
-    activities: fc.array(
-      fc.record({ kind: fc.constantFrom(...ACTIVITY_KINDS), start: u32, end: u32 }),
-      { maxLength: 6 },
-    ),
-    eventCycles: u32,
-  }),
-});
+function samplesWith(text: fc.Arbitrary<string>): fc.Arbitrary<Sample> {
+  return fc.record({
+    start: u32,
+    end: u32,
+    step: fc.record({
+      localIndex: u32,
+      phase: u32,
+      epoch: u32,
+      operation: text,
+      kind: fc.constantFrom(...STEP_KINDS),
+      kernel: text,
+      metadata: fc.array(fc.record({ name: text, value: text }), { maxLength: 6 }),
+      activities: fc.array(
+        fc.record({ kind: fc.constantFrom(...ACTIVITY_KINDS), start: u32, end: u32 }),
+        { maxLength: 6 },
+      ),
+      eventCycles: u32,
+    }),
+  });
+}
 
-/** Any profile of the newest schema, of up to a few thousand words. */
-export const profiles: fc.Arbitrary<Profile> = fc.record({
-  schemaVersion: fc.constant(NEWEST_SCHEMA),
-  clockHz: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-  tiles: fc
-    .uniqueArray(fc.tuple(u32, fc.array(samples, { maxLength: 8 })), {
-      maxLength: 12,
-      selector: ([tile]) => tile,
-    })
-    .map((tiles) =>
-      tiles
-        .toSorted(([a], [b]) => a - b)
-        .map(([physicalTile, of]) => ({ physicalTile, samples: of })),
-    ),
-});
+/** Any profile of the newest schema, of up to a few thousand words, with any text or with ASCII alone. */
+export const profiles: fc.Arbitrary<Profile> = profilesWith(textOf("binary"));
+export const asciiProfiles: fc.Arbitrary<Profile> = profilesWith(textOf("grapheme-ascii"));
+
+function profilesWith(text: fc.Arbitrary<string>): fc.Arbitrary<Profile> {
+  const samples = fc.array(samplesWith(text), { maxLength: 8 });
+  return fc.record({
+    schemaVersion: fc.constant(NEWEST_SCHEMA),
+    clockHz: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    tiles: fc
+      .uniqueArray(fc.record({ physicalTile: u32, samples }), {
+        maxLength: 12,
+        selector: ({ physicalTile }) => physicalTile,
+      })
+      .map((tiles) => tiles.toSorted((a, b) => a.physicalTile - b.physicalTile)),
+  });
+}
