@@ -1,191 +1,196 @@
-import { joined } from "./capture.ts";
 import { UNKNOWN } from "./expected.ts";
 
-/** A stretch that capture and expectation share: characters `expected` to `expectedEnd`, with what is unknown in it. */
-export interface Stretch {
+/** A run of characters that capture and expectation share. */
+export interface Block {
+  readonly expected: number;
+  readonly captured: number;
+  readonly length: number;
+}
+
+interface Range {
   readonly expected: number;
   readonly expectedEnd: number;
   readonly captured: number;
   readonly capturedEnd: number;
 }
 
-/** Unknown bytes that lie close together, and what the capture shows of them; null: it breaks off there. */
-export interface Hole {
-  /** Characters of the expectation: the first unknown one, and the one behind the last. */
-  readonly expected: number;
-  readonly expectedEnd: number;
-  readonly captured: number;
-  readonly capturedEnd: number;
-}
-
-export interface Alignment {
-  readonly stretches: readonly Stretch[];
-  readonly holes: readonly Hole[];
-}
-
-/** Known characters between unknown ones that still belong to one hole. */
-const BRIDGE = 12;
-/** Characters that must agree before a stretch is believed. */
-const PROBE = 24;
-/** Known characters behind a hole by which its end is found. */
-const BEHIND = 10;
-/** How far behind the last agreement the text may go on, in characters of the expectation and of the capture. */
-const MOST_LOST = 400_000;
-const MOST_STRAY = 3000;
-/** Characters that differ for no known reason, and those behind them that must agree. */
-const MOST_PATCHED = 3;
-const AFTER_PATCH = 8;
+/** Lengths of the runs by which places are recognised: long ones first, short ones only between these. */
+const RUNS = [24, 12, 8];
 
 /**
- * Lays a capture beside what it should show. The capture lacks stretches, never has more: it is read from the
- * start, and where it departs, the place is sought ahead at which the longest text goes on alike.
+ * Lays a capture beside what it should show, as patience diff lays two files: runs that stand once in either text
+ * hold it in place, the longest chain of them in order is kept, and what lies between two of them is laid again by
+ * itself. A run is never one with unknown characters. Blocks ascend in both texts.
  */
-export function align(expected: string, captured: string): Alignment {
-  const holesAhead = holesOf(expected);
-  const stretches: Stretch[] = [];
-  const holes: Hole[] = [];
-  let e = 0;
-  let c = 0;
-  let nextHole = 0;
-  let start = { e, c };
-  const close = (): void => {
-    if (e > start.e) {
-      stretches.push({ expected: start.e, expectedEnd: e, captured: start.c, capturedEnd: c });
+export function align(expected: string, captured: string): Block[] {
+  const blocks: Block[] = [];
+  alignRange(
+    expected,
+    captured,
+    { expected: 0, expectedEnd: expected.length, captured: 0, capturedEnd: captured.length },
+    0,
+    blocks,
+  );
+  return blocks;
+}
+
+function alignRange(
+  expected: string,
+  captured: string,
+  range: Range,
+  runs: number,
+  out: Block[],
+): void {
+  const run = RUNS[runs];
+  const fits = Math.min(range.expectedEnd - range.expected, range.capturedEnd - range.captured);
+  if (fits < run) {
+    if (runs + 1 < RUNS.length) alignRange(expected, captured, range, runs + 1, out);
+    return;
+  }
+  const anchors = longestChain(uniqueRuns(expected, captured, range, run));
+  if (anchors.length === 0) {
+    if (runs + 1 < RUNS.length) alignRange(expected, captured, range, runs + 1, out);
+    return;
+  }
+  let { expected: e, captured: c } = range;
+  const between = (expectedEnd: number, capturedEnd: number): void => {
+    alignRange(
+      expected,
+      captured,
+      { expected: e, expectedEnd, captured: c, capturedEnd },
+      runs,
+      out,
+    );
+  };
+  for (const anchor of anchors) {
+    if (anchor.expected < e || anchor.captured < c) continue;
+    const block = widened(expected, captured, anchor, run, {
+      ...range,
+      expected: e,
+      captured: c,
+    });
+    between(block.expected, block.captured);
+    out.push(block);
+    e = block.expected + block.length;
+    c = block.captured + block.length;
+  }
+  between(range.expectedEnd, range.capturedEnd);
+}
+
+interface Anchor {
+  readonly expected: number;
+  readonly captured: number;
+}
+
+/** An anchor with all that goes on alike before and behind it. */
+function widened(
+  expected: string,
+  captured: string,
+  anchor: Anchor,
+  run: number,
+  within: Range,
+): Block {
+  let { expected: e, captured: c } = anchor;
+  while (e > within.expected && c > within.captured && expected[e - 1] === captured[c - 1]) {
+    e--;
+    c--;
+  }
+  let length = anchor.expected - e + run;
+  while (
+    e + length < within.expectedEnd &&
+    c + length < within.capturedEnd &&
+    expected[e + length] === captured[c + length]
+  ) {
+    length++;
+  }
+  return { expected: e, captured: c, length };
+}
+
+/** Runs that stand once in the range of either text, in the order of the capture. */
+function uniqueRuns(expected: string, captured: string, range: Range, run: number): Anchor[] {
+  const count = range.expectedEnd - range.expected;
+  const bits = Math.max(4, 33 - Math.clz32(count));
+  const mask = 2 ** bits - 1;
+  // Open addressing: where a run stands first, and what is known of it.
+  const places = new Int32Array(mask + 1).fill(-1);
+  const seen = new Uint8Array(mask + 1);
+  const capturedAt = new Int32Array(mask + 1);
+  const slotOf = (text: string, at: number, hash: number): number => {
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    while (places[slot] >= 0 && !isSame(expected, places[slot], text, at, run)) {
+      slot = (slot + 1) & mask;
     }
+    return slot;
   };
 
-  while (c < captured.length && e < expected.length) {
-    while (nextHole < holesAhead.length && holesAhead[nextHole].end <= e) nextHole++;
-    const hole = holesAhead[nextHole] as { start: number; end: number } | undefined;
-    if (hole && e >= hole.start) {
-      const end = endOfHole(expected, captured, hole, c);
-      if (end >= 0) {
-        holes.push({ expected: e, expectedEnd: hole.end, captured: c, capturedEnd: end });
-        e = hole.end;
-        c = end;
-        continue;
-      }
-    } else {
-      const limit = hole?.start ?? expected.length;
-      ({ e, c } = agree(expected, captured, e, c, limit));
-      if (e === limit) continue;
-      const patched = patch(expected, captured, e, c, limit);
-      if (patched) {
-        close();
-        ({ e, c } = patched);
-        start = patched;
-        continue;
-      }
+  const unknown = UNKNOWN.charCodeAt(0);
+  eachRun(expected, range.expected, range.expectedEnd, run, unknown, (at, hash) => {
+    const slot = slotOf(expected, at, hash);
+    if (places[slot] < 0) places[slot] = at;
+    else seen[slot] = REPEATED;
+  });
+  eachRun(captured, range.captured, range.capturedEnd, run, unknown, (at, hash) => {
+    const slot = slotOf(captured, at, hash);
+    if (places[slot] < 0 || seen[slot] === REPEATED) return;
+    seen[slot] = seen[slot] === 0 ? ONCE : REPEATED;
+    capturedAt[slot] = at;
+  });
+
+  const anchors: Anchor[] = [];
+  places.forEach((place, slot) => {
+    if (seen[slot] === ONCE) anchors.push({ expected: place, captured: capturedAt[slot] });
+  });
+  return anchors.sort((a, b) => a.captured - b.captured);
+}
+
+const ONCE = 1;
+const REPEATED = 2;
+
+function isSame(a: string, at: number, b: string, bt: number, run: number): boolean {
+  for (let i = 0; i < run; i++) if (a.charCodeAt(at + i) !== b.charCodeAt(bt + i)) return false;
+  return true;
+}
+
+/** Multiplier of the rolling hash, odd so that no bit is lost. */
+const BASE = 0x01000193;
+
+function eachRun(
+  text: string,
+  from: number,
+  to: number,
+  run: number,
+  unknown: number,
+  visit: (at: number, hash: number) => void,
+): void {
+  let power = 1;
+  for (let i = 0; i < run; i++) power = Math.imul(power, BASE);
+  let hash = 0;
+  let known = 0;
+  for (let i = from; i < to; i++) {
+    const code = text.charCodeAt(i);
+    hash = (Math.imul(hash, BASE) + code) | 0;
+    if (i - from >= run) hash = (hash - Math.imul(power, text.charCodeAt(i - run))) | 0;
+    known = code === unknown ? 0 : known + 1;
+    if (known >= run) visit(i - run + 1, hash);
+  }
+}
+
+/** The longest chain of anchors that ascends in both texts; they ascend in the capture already. */
+function longestChain(anchors: readonly Anchor[]): Anchor[] {
+  const ends: number[] = [];
+  const before = new Int32Array(anchors.length).fill(-1);
+  anchors.forEach(({ expected }, i) => {
+    let low = 0;
+    let high = ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (anchors[ends[middle]].expected < expected) low = middle + 1;
+      else high = middle;
     }
-    const found = resume(expected, captured, e, c);
-    if (!found) break;
-    close();
-    ({ e, c } = found);
-    start = found;
-  }
-  close();
-  return { stretches, holes };
-}
-
-function holesOf(expected: string): { start: number; end: number }[] {
-  const holes: { start: number; end: number }[] = [];
-  for (let i = expected.indexOf(UNKNOWN); i >= 0; i = expected.indexOf(UNKNOWN, i + 1)) {
-    const last = holes.at(-1);
-    if (last && i - last.end <= BRIDGE) last.end = i + 1;
-    else holes.push({ start: i, end: i + 1 });
-  }
-  return holes;
-}
-
-/** Where the capture goes on behind a hole; -1: not near enough. */
-function endOfHole(
-  expected: string,
-  captured: string,
-  hole: { start: number; end: number },
-  c: number,
-): number {
-  const behind = expected.slice(hole.end, hole.end + BEHIND);
-  const known = behind.indexOf(UNKNOWN);
-  const text = known >= 0 ? behind.slice(0, known) : behind;
-  const most = hole.end - hole.start;
-  const at = captured.slice(c, c + most + text.length).indexOf(text);
-  return at < 0 ? -1 : c + at;
-}
-
-/** The nearest place ahead from which the most text agrees. */
-function resume(
-  expected: string,
-  captured: string,
-  e: number,
-  c: number,
-): { e: number; c: number } | null {
-  const window = expected.slice(e, e + MOST_LOST);
-  for (let stray = 0; stray < MOST_STRAY; stray += 5) {
-    const probe = captured.slice(c + stray, c + stray + PROBE);
-    if (probe.length < PROBE) return null;
-    let best = -1;
-    let bestLength = 0;
-    for (let at = window.indexOf(probe); at >= 0; at = window.indexOf(probe, at + 1)) {
-      const length = agreement(expected, captured, e + at, c + stray);
-      if (length > bestLength) [best, bestLength] = [at, length];
-    }
-    if (best < 0) continue;
-    // The text may have gone on before the probe.
-    let back = 0;
-    while (back < stray && expected[e + best - back - 1] === captured[c + stray - back - 1]) back++;
-    return { e: e + best - back, c: c + stray - back };
-  }
-  return null;
-}
-
-/** Characters that agree from here on, small holes passed. */
-function agreement(expected: string, captured: string, e: number, c: number): number {
-  const first = e;
-  for (;;) {
-    ({ e, c } = agree(expected, captured, e, c, expected.length));
-    if (expected[e] !== UNKNOWN) return e - first;
-    let end = e;
-    while (expected[end] === UNKNOWN) end++;
-    if (end - e > 4) return e - first;
-    const at = endOfHole(expected, captured, { start: e, end }, c);
-    if (at < 0) return e - first;
-    e = end;
-    c = at;
-  }
-}
-
-/** As far as both go on alike, two bytes that became one character among it. */
-function agree(
-  expected: string,
-  captured: string,
-  e: number,
-  c: number,
-  limit: number,
-): { e: number; c: number } {
-  while (e < limit && c < captured.length) {
-    if (expected[e] === captured[c]) e++;
-    else if (e + 1 < limit && joined(expected[e], expected[e + 1]) === captured[c]) e += 2;
-    else break;
-    c++;
-  }
-  return { e, c };
-}
-
-/** Past a few characters that nothing explains; null: more than a few. */
-function patch(
-  expected: string,
-  captured: string,
-  e: number,
-  c: number,
-  limit: number,
-): { e: number; c: number } | null {
-  for (let lost = 0; lost <= 2 * MOST_PATCHED; lost++) {
-    for (let skip = Math.max(0, lost - MOST_PATCHED); skip <= Math.min(lost, MOST_PATCHED); skip++) {
-      const from = e + lost - skip;
-      if (from + AFTER_PATCH > limit) continue;
-      const text = expected.slice(from, from + AFTER_PATCH);
-      if (captured.startsWith(text, c + skip)) return { e: from, c: c + skip };
-    }
-  }
-  return null;
+    if (low > 0) before[i] = ends[low - 1];
+    ends[low] = i;
+  });
+  const chain: Anchor[] = [];
+  for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i]) chain.push(anchors[i]);
+  return chain.reverse();
 }

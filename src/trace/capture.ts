@@ -6,8 +6,7 @@ import { SimError } from "../base/errors.ts";
  * is valid UTF-8 became that character, any other byte its Windows-1252 character. Bytes below 0x20, 0x7f and 0xad
  * (the soft hyphen) are gone, but for 0x09 to 0x0d, which became a space; the five bytes that Windows-1252 lacks became U+FFFD.
  */
-const WINDOWS_1252_HIGH =
-  "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ";
+const WINDOWS_1252_HIGH = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ";
 
 /** Largest text that is read: a profile of a chip is some 20 MB. */
 const MOST_BYTES = 512 * 2 ** 20;

@@ -17,8 +17,7 @@ export interface ExpectedText {
 
 /**
  * A profile's steps tell every byte of its file but the times, and its writer where each stands (F6.3): so what a
- * damaged capture shows can be laid beside what it should show. The number in `phase` of a compute step is
- * left open too, since how the compiler counts is not known.
+ * damaged capture shows can be laid beside what it should show.
  */
 export function expectedText(profile: Profile): ExpectedText {
   const bytes = writeProfile(withUnknown(profile, 0));
@@ -44,7 +43,7 @@ function withUnknown(profile: Profile, value: number): Profile {
       samples: tile.samples.map(({ step }): Sample => ({
         start: value,
         end: value,
-        step: step.kind === "compute" ? { ...step, phase: value } : step,
+        step,
       })),
     })),
   };

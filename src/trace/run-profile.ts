@@ -49,7 +49,7 @@ interface TimedStep {
 function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
   const { tiles } = schedule;
   const steps = Array.from({ length: tiles }, (): TimedStep[] => []);
-  // A merged sample skips the numbers of the work items that it holds.
+  // Every step counts; a merged sample skips the numbers of the work items that it holds.
   const workItems = new Int32Array(tiles);
   let executed = 0;
   let phase = 0;
@@ -75,6 +75,7 @@ function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
     const inactive = describeSync(step);
     for (let tile = 0; tile < tiles; tile++) {
       const own = steps[tile];
+      workItems[tile]++;
       const place = { localIndex: own.length, phase: number };
       const described =
         activities[tile].length > 0 ? { ...active, activities: activities[tile] } : inactive;
