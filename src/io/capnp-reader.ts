@@ -36,6 +36,12 @@ interface Target {
   readonly start: number;
 }
 
+/** Bytes of the message from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The struct that a message's root points to. @throws FILE_MALFORMED */
 export function readRoot(frame: Frame, name: string): StructReader {
   return new Message(frame).root(name);
@@ -108,6 +114,23 @@ class Message {
     const end = target.start + length - 1;
     if (this.#bytes[end] !== 0) throw this.error(path(), end, "a text that does not end in NUL");
     return this.#decode(target.start, end, path);
+  }
+
+  /** The bytes of a list: its tag and elements, or a text with its NUL. */
+  list(segment: number, at: number, path: () => string): ByteRange {
+    const target = this.#follow(segment, at, path);
+    if (target === null) return { start: at, end: at };
+    this.#expect(LIST, target, path);
+    const code = target.high & 7;
+    const count = target.high >>> 3;
+    const bytes =
+      code === COMPOSITE_LIST
+        ? (count + 1) * WORD
+        : code === POINTER_LIST
+          ? count * WORD
+          : Math.ceil(count * (ELEMENT_BYTES[code] || 1 / 8));
+    this.#claim(target, bytes, path);
+    return { start: target.start, end: target.start + bytes };
   }
 
   error(field: string, offset: number, what: string, cause?: unknown): SimError {
@@ -315,6 +338,18 @@ export class StructReader {
   text(pointer: number, name: string): string {
     if (pointer >= this.#pointers) return "";
     return this.#message.text(this.#segment, this.#pointerAt(pointer), this.#below(name));
+  }
+
+  /** Where bytes of the struct's data stand in the message. */
+  place(byte: number, length: number): ByteRange {
+    const start = this.#start + byte;
+    return { start, end: start + (byte + length <= this.#dataBytes ? length : 0) };
+  }
+
+  /** Where a list or a text stands in the message. @throws FILE_MALFORMED */
+  listPlace(pointer: number, name: string): ByteRange {
+    if (pointer >= this.#pointers) return { start: this.#start, end: this.#start };
+    return this.#message.list(this.#segment, this.#pointerAt(pointer), this.#below(name));
   }
 
   /** The error for a field whose value means nothing. */

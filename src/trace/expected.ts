@@ -5,13 +5,13 @@ import { writeProfile } from "./write-profile.ts";
 /** Stands in `ExpectedText.text` for a byte that only the capture can tell. */
 export const UNKNOWN = "\u0000";
 
-/** What the capture of a whole profile would show, were its times and phase numbers known. */
+/** What the capture of a whole profile would show, were its times known. */
 export interface ExpectedText {
   /** The message's bytes; zero where unknown. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** One character for each that is shown, `UNKNOWN` for each unknown byte. */
   readonly text: string;
-  /** Where in the message each character's first byte is. */
+  /** Where in the message each character's byte is. */
   readonly at: Int32Array;
 }
 
@@ -20,31 +20,33 @@ export interface ExpectedText {
  * damaged capture shows can be laid beside what it should show.
  */
 export function expectedText(profile: Profile): ExpectedText {
-  const bytes = writeProfile(withUnknown(profile, 0));
-  const other = writeProfile(withUnknown(profile, 0xffffffff));
-  const characters: string[] = [];
+  const bytes = writeProfile(withTimes(profile, 0));
+  const other = writeProfile(withTimes(profile, 0xffffffff));
+  const codes = new Uint16Array(bytes.length);
   const at = new Int32Array(bytes.length);
   let count = 0;
   for (let byte = 0; byte < bytes.length; byte++) {
-    const isUnknown = bytes[byte] !== other[byte];
-    const shown = isUnknown ? UNKNOWN : SHOWN[bytes[byte]];
-    if (shown === "") continue;
-    characters.push(shown);
+    const isKnown = bytes[byte] === other[byte];
+    const shown = SHOWN[bytes[byte]];
+    if (isKnown && shown === "") continue;
+    codes[count] = isKnown ? shown.charCodeAt(0) : UNKNOWN.charCodeAt(0);
     at[count++] = byte;
   }
-  return { bytes, text: characters.join(""), at: at.slice(0, count) };
+  return { bytes, text: textOf(codes.subarray(0, count)), at: at.slice(0, count) };
 }
 
-function withUnknown(profile: Profile, value: number): Profile {
+function withTimes(profile: Profile, time: number): Profile {
   return {
     ...profile,
     tiles: profile.tiles.map((tile) => ({
       ...tile,
-      samples: tile.samples.map(({ step }): Sample => ({
-        start: value,
-        end: value,
-        step,
-      })),
+      samples: tile.samples.map(({ step }): Sample => ({ start: time, end: time, step })),
     })),
   };
+}
+
+/** Codes of the basic plane, none of them half of a pair. */
+function textOf(codes: Uint16Array): string {
+  const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
+  return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(bytes);
 }
