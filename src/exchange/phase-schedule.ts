@@ -25,6 +25,8 @@ export interface PhaseActivities {
   readonly transfer: Int32Array;
   readonly tile: Int32Array;
   readonly kind: Uint8Array;
+  /** When the transfer takes its endpoints: its send goes out `lead` cycles later. */
+  readonly origin: Int32Array;
   /** Of a send when words leave, of a receive when they are written to memory. */
   readonly start: Int32Array;
   readonly end: Int32Array;
@@ -95,6 +97,7 @@ function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array)
   const transfer = new Int32Array(length);
   const tile = new Int32Array(length);
   const kind = new Uint8Array(length);
+  const originOf = new Int32Array(length);
   const start = new Int32Array(length);
   const end = new Int32Array(length);
   const horizon = new Int32Array(length);
@@ -126,5 +129,6 @@ function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array)
     end[at] = senderHorizon;
     horizon[at++] = senderHorizon;
   }
-  return { count: length, transfer, tile, kind, start, end, horizon };
+  for (let i = 0; i < length; i++) originOf[i] = origins[transfer[i]];
+  return { count: length, transfer, tile, kind, origin: originOf, start, end, horizon };
 }

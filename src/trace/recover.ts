@@ -237,7 +237,7 @@ function recoverTile(
     const isTimed = times[index].value !== null || times[index + 1].value !== null;
     if (!isShown && !isTimed) return [];
     const fields = Object.fromEntries(
-      STEP_FIELDS.map((field) => [field, sightLetter(seen, own[field])] as const),
+      STEP_FIELDS.map((field) => [field, stepLetter(seen, field, own[field])] as const),
     ) as Record<StepField, Certainty>;
     return [{ index, step, fields, isShown }];
   });
@@ -246,9 +246,14 @@ function recoverTile(
 
 /** The number `0` and the like are not shown at all: the schedule says them. */
 function sightLetter(seen: SeenBytes, ranges: StepPlaces[StepField]): Certainty {
-  const { shown, seen: count, isDifferent } = seen.sight(ranges);
-  if (isDifferent) return "l";
+  const { shown, seen: count } = seen.sight(ranges);
   return shown > 0 && count === shown ? "r" : "s";
+}
+
+/** Only activities may be others than the schedule has: the compiler breaks ties that are not known. */
+function stepLetter(seen: SeenBytes, field: StepField, ranges: StepPlaces[StepField]): Certainty {
+  const isLost = field === "activities" && seen.sight(ranges).isDifferent;
+  return isLost ? "l" : sightLetter(seen, ranges);
 }
 
 /** A sample whose times are not both known has no length; it lies where one is known, or the last before it. */

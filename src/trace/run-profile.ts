@@ -152,15 +152,16 @@ function entry(name: string, value: string | number): MetadataEntry {
   return { name, value: String(value) };
 }
 
-/** Each tile's activities, in the order in which the phase's transfers were placed. */
+/** Each tile's activities, in the order in which their transfers begin: so the recorded profile has them. */
 function activitiesByTile({ schedule }: PhaseTiming, tiles: number): ExchangeActivity[][] {
-  const { count, tile, kind, start, end } = schedule.activities;
-  const byTile = Array.from({ length: tiles }, (): ExchangeActivity[] => []);
-  for (let i = 0; i < count; i++) {
-    byTile[tile[i]].push({ kind: ACTIVITY_KINDS[kind[i]], start: start[i], end: end[i] });
-  }
-  for (const own of byTile) own.sort((a, b) => a.start - b.start || a.end - b.end);
-  return byTile;
+  const { count, tile, kind, origin, start, end } = schedule.activities;
+  const byTile = Array.from({ length: tiles }, (): number[] => []);
+  for (let i = 0; i < count; i++) byTile[tile[i]].push(i);
+  return byTile.map((own) =>
+    own
+      .sort((a, b) => origin[a] - origin[b] || a - b)
+      .map((i) => ({ kind: ACTIVITY_KINDS[kind[i]], start: start[i], end: end[i] })),
+  );
 }
 
 function patternText({ spec }: KernelCall): string {
