@@ -33,8 +33,10 @@ const SEEN = 2;
 /** Something else stands in its place. */
 const DIFFERENT = 3;
 
-/** Characters of a gap that are taken for another text of the same place, not for a loss. */
+/** Longest gap that may stand for the same bytes. */
 const MOST_DIFFERENT = 48;
+/** Characters by which another text of the same place may be shorter; else some of it is lost. */
+const MOST_SHORTER = 6;
 
 /** How much of a range is to be seen. */
 export interface Sight {
@@ -71,12 +73,17 @@ export class SeenBytes {
       const does = captured.slice(from, capturedEnd);
       // Unknown bytes are read elsewhere.
       if (should.includes("\0")) continue;
-      if (should.length <= MOST_DIFFERENT && canonical(should) === canonical(does)) {
+      // The character behind may be half of one that begins here.
+      const isSame =
+        should.length <= MOST_DIFFERENT &&
+        canonical(should + text.slice(expectedEnd, expectedEnd + 1)) ===
+          canonical(does + captured.slice(capturedEnd, capturedEnd + 1));
+      if (isSame) {
         mark(expected, expectedEnd, SEEN);
         explained += does.length;
       } else if (does !== "") {
         different += does.length;
-        if (should.length <= MOST_DIFFERENT) mark(expected, expectedEnd, DIFFERENT);
+        if (should.length <= does.length + MOST_SHORTER) mark(expected, expectedEnd, DIFFERENT);
       }
     }
     this.#state = state;
@@ -107,23 +114,33 @@ const BYTE_OF: ReadonlyMap<string, number> = new Map(
 );
 
 /**
- * One text for all that a capture may make of the same bytes: characters of two bytes composed and decomposed,
- * spaces dropped beside others, and 0x8a and 0x8e before a byte from 0x80 to 0xbf, which stand as 0xd0 and 0xde.
+ * One text for all that a capture may make of the same bytes: characters of two bytes composed and decomposed, of
+ * which 0xc2 0xad shows nothing; spaces dropped beside others; 0x8a and 0x8e before a byte from 0x80 to 0xbf shown as
+ * 0xd0 and 0xde, and that byte then not always as itself.
  */
 function canonical(text: string): string {
   const bytes = Array.from(text, (character) => BYTE_OF.get(character) ?? 0x3f);
   const out: string[] = [];
   for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
     const next = i + 1 < bytes.length ? bytes[i + 1] : 0;
     const follows = next >= 0x80 && next <= 0xbf;
-    if (follows && bytes[i] >= 0xc2 && bytes[i] <= 0xdf && bytes[i] !== 0xd0 && bytes[i] !== 0xde) {
-      const code = ((bytes[i] & 0x1f) << 6) | (next & 0x3f);
-      const whole = takeApart(String.fromCharCode(code).normalize("NFKC"));
-      out.push(code < 0xa0 ? SHOWN[code] : whole);
+    const swapped = SWAPPED.get(byte);
+    if (swapped !== undefined) {
+      out.push(swapped);
+      if (follows) i++;
+    } else if (follows && byte >= 0xc2 && byte <= 0xdf) {
+      const code = ((byte & 0x1f) << 6) | (next & 0x3f);
+      out.push(code < 0xa0 ? SHOWN[code] : takeApart(String.fromCharCode(code).normalize("NFKC")));
       i++;
-    } else if (bytes[i] === 0xd0 || bytes[i] === 0x8a) out.push("Š");
-    else if (bytes[i] === 0xde || bytes[i] === 0x8e) out.push("Ž");
-    else out.push(SHOWN[bytes[i]]);
+    } else out.push(SHOWN[byte]);
   }
-  return out.join("").replace(/[ \u00a0\u00ad]/g, "");
+  return out.join("").replace(/[ \u00a0Â]/g, "");
 }
+
+const SWAPPED: ReadonlyMap<number, string> = new Map([
+  [0x8a, "Š"],
+  [0xd0, "Š"],
+  [0x8e, "Ž"],
+  [0xde, "Ž"],
+]);
