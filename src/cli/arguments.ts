@@ -1,7 +1,25 @@
+import type { Options } from "yargs";
 import { SimError } from "../base/errors.ts";
-import { PLAN_OPTIONS, REPLAY_OPTIONS, RUN_COMMAND_OPTIONS } from "./options.ts";
+import {
+  COMPARE_OPTIONS,
+  INSPECT_OPTIONS,
+  PLAN_OPTIONS,
+  QUERY_OPTIONS,
+  REPLAY_OPTIONS,
+  RUN_COMMAND_OPTIONS,
+} from "./options.ts";
 
-const OPTIONS = { ...PLAN_OPTIONS, ...REPLAY_OPTIONS, ...RUN_COMMAND_OPTIONS };
+type OptionTable = Readonly<Record<string, Options>>;
+
+/** Each command's options. */
+const COMMANDS: Readonly<Record<string, OptionTable>> = {
+  replay: REPLAY_OPTIONS,
+  plan: PLAN_OPTIONS,
+  run: RUN_COMMAND_OPTIONS,
+  inspect: INSPECT_OPTIONS,
+  query: QUERY_OPTIONS,
+  compare: COMPARE_OPTIONS,
+};
 /** What yargs takes as an option's value though it begins with a dash. */
 const NEGATIVE = /^-(\d+(\.\d+)?|\.\d+)$/;
 
@@ -13,6 +31,7 @@ const NEGATIVE = /^-(\d+(\.\d+)?|\.\d+)$/;
  */
 export function checkArguments(args: readonly string[]): void {
   const given = new Set<string>();
+  const options = optionsOf(args);
   for (let i = 0; i < args.length; i++) {
     if (args[i] === "--") {
       throw bad("-- means nothing here", "Write a file that begins with a dash as ./-file");
@@ -20,8 +39,8 @@ export function checkArguments(args: readonly string[]): void {
     const arg = args[i].replace(/^-o(?==|$)/, "--output");
     const [, long, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
     // Whether there is such an option is for yargs to say.
-    if (!isOption(long)) continue;
-    const { type, array } = OPTIONS[long];
+    if (long === undefined || !Object.hasOwn(options, long)) continue;
+    const { type, array } = options[long];
     if (given.has(long) && array !== true) {
       throw bad(`--${long} is given more than once`, "Give it once", long);
     }
@@ -37,8 +56,10 @@ export function checkArguments(args: readonly string[]): void {
   }
 }
 
-function isOption(name: string | undefined): name is keyof typeof OPTIONS {
-  return name !== undefined && Object.hasOwn(OPTIONS, name);
+/** Options of the command that is named, which mostly comes first; none, and yargs refuses the line. */
+function optionsOf(args: readonly string[]): OptionTable {
+  const name = args.find((arg) => Object.hasOwn(COMMANDS, arg));
+  return name === undefined ? {} : COMMANDS[name];
 }
 
 function bad(what: string, fix: string, option?: string): SimError {

@@ -4,7 +4,10 @@ import { hideBin } from "yargs/helpers";
 import { BackendError, InternalError, SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { checkArguments } from "./arguments.ts";
+import { compareCommand } from "./compare-command.ts";
+import { inspectCommand } from "./inspect-command.ts";
 import { planCommand } from "./plan-command.ts";
+import { queryCommand } from "./query-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -33,6 +36,9 @@ try {
     .command(replayCommand)
     .command(planCommand)
     .command(runCommand)
+    .command(inspectCommand)
+    .command(queryCommand)
+    .command(compareCommand)
     .demandCommand(1, "Name a command")
     .strict()
     .version(VERSION)

@@ -2,6 +2,14 @@ import type { Options } from "yargs";
 import type { Rounding } from "../numerics/rounding.ts";
 import type { GemmOperation } from "../plan/program.ts";
 import type { ExchangeOrder } from "../sim/timing.ts";
+import {
+  COMPARE_GROUPS,
+  COMPARE_SORTS,
+  type CompareGroup,
+  type CompareSort,
+} from "../trace/compare.ts";
+import { STEP_KINDS, type StepKind } from "../trace/profile.ts";
+import { SORT_KEYS, type SortKey } from "../trace/query.ts";
 
 export const PROGRAM_NAMES: readonly string[] = ["siglip-attention", "attention", "gemm", "mlp"];
 
@@ -141,4 +149,83 @@ export const RUN_COMMAND_OPTIONS: Readonly<
     type: "string",
     describe: `program that the outputs are checked against in f64: ${PROGRAM_NAMES.join(", ")} or a .json file`,
   },
+};
+
+const JSON_OPTION: Options = { type: "boolean", default: false, describe: "print one JSON object" };
+
+/** Options of `inspect`. */
+export const INSPECT_OPTIONS: Readonly<Record<"json", Options>> = { json: JSON_OPTION };
+
+export interface QueryOptions {
+  readonly "group-by": readonly string[];
+  readonly "sort-by": SortKey;
+  readonly limit: number;
+  readonly samples: number;
+  readonly kind?: readonly StepKind[];
+  readonly kernel?: readonly string[];
+  readonly "kernel-contains"?: string;
+  readonly "operation-contains"?: string;
+  readonly tile?: readonly string[];
+  readonly phase?: readonly string[];
+  readonly metadata?: readonly string[];
+  readonly "at-offset"?: number;
+  readonly "shared-clock": boolean;
+  readonly json: boolean;
+}
+
+/** Options of `query`: names as ipu-stack's profile-query has them. */
+export const QUERY_OPTIONS: Readonly<Record<keyof QueryOptions, Options>> = {
+  "group-by": {
+    type: "string",
+    array: true,
+    default: ["kernel"],
+    describe:
+      "kernel, operation, phase, tile, kind or metadata:NAME; several give their combinations",
+  },
+  "sort-by": { choices: SORT_KEYS, default: "phase-cycles", describe: "what groups are ranked by" },
+  limit: { type: "number", default: 20, describe: "groups to show; 0: all" },
+  samples: { type: "number", default: 0, describe: "show as many of the longest samples" },
+  kind: { choices: STEP_KINDS, array: true, describe: "only steps of this kind" },
+  kernel: { type: "string", array: true, describe: "only steps of this kernel, the whole name" },
+  "kernel-contains": { type: "string", describe: "only steps with this in their kernel's name" },
+  "operation-contains": {
+    type: "string",
+    describe: "only steps with this in their operation's name",
+  },
+  tile: { type: "string", array: true, describe: "only this physical tile, or a range: 0-63" },
+  phase: {
+    type: "string",
+    array: true,
+    describe:
+      "only this phase, as `query --group-by phase` shows it: 17, or 2^31+3 for an exchange",
+  },
+  metadata: { type: "string", array: true, describe: "only steps with this entry: NAME=VALUE" },
+  "at-offset": { type: "number", describe: "only what runs at this cycle" },
+  "shared-clock": {
+    type: "boolean",
+    default: false,
+    describe: "count from the first tile's start, not from the last one's",
+  },
+  json: JSON_OPTION,
+};
+
+export interface CompareOptions {
+  readonly "group-by": CompareGroup;
+  readonly "sort-by": CompareSort;
+  readonly limit: number;
+  readonly samples: number;
+  readonly json: boolean;
+}
+
+/** Options of `compare`. */
+export const COMPARE_OPTIONS: Readonly<Record<keyof CompareOptions, Options>> = {
+  "group-by": { choices: COMPARE_GROUPS, default: "step", describe: "what rows stand for" },
+  "sort-by": {
+    choices: COMPARE_SORTS,
+    default: "moved",
+    describe: "what rows are ranked by: |B - A| summed, B - A, or their name",
+  },
+  limit: { type: "number", default: 20, describe: "rows to show; 0: all" },
+  samples: { type: "number", default: 0, describe: "show as many pairs that differ most" },
+  json: JSON_OPTION,
 };

@@ -1,3 +1,6 @@
+/** Nothing, a signed number, or one with a unit: what `signed` and `percent` give. */
+const NUMBER = /^(0|[+-][\d,]+|[+-]?[\d.]+ %)?$/;
+
 /** A table for people: columns padded, numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const text = rows.map((row) => row.map(format));
@@ -5,7 +8,7 @@ export function table(header: readonly string[], rows: readonly (readonly Cell[]
     Math.max(title.length, ...text.map((row) => row[column].length)),
   );
   const isNumber = header.map((_, column) =>
-    rows.every((row) => typeof row[column] !== "string" || row[column] === ""),
+    rows.every(({ [column]: cell }) => typeof cell !== "string" || NUMBER.test(cell)),
   );
   const line = (cells: readonly string[]): string =>
     cells
@@ -24,8 +27,22 @@ export type Cell = string | number | null;
 
 function format(cell: Cell): string {
   if (cell === null) return "-";
-  if (typeof cell === "string") return cell;
+  if (typeof cell === "string") return printable(cell);
   return Number.isInteger(cell) ? cell.toLocaleString("en-US") : cell.toPrecision(4);
+}
+
+/** Text of a file as it can stand in a line: what a terminal would obey, or not show, is escaped. */
+export function printable(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** A whole number with its sign. */
+export function signed(value: number | null): string | null {
+  if (value === null) return null;
+  return `${value > 0 ? "+" : ""}${value.toLocaleString("en-US")}`;
 }
 
 /** A signed percentage, two digits. */

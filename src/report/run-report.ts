@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { message, type Finding, type Place } from "../base/errors.ts";
+import type { Finding } from "../base/errors.ts";
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Numerics } from "../numerics/rounding.ts";
 import type { HostTensor } from "../sim/host-io.ts";
@@ -7,6 +7,7 @@ import type { Schedule, Step } from "../sim/schedule.ts";
 import type { ExchangeOrder, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
 import { metAssumptions } from "./assumptions.ts";
+import { findingReport, type FindingReport } from "./finding-report.ts";
 import { measuredOf } from "./measured.ts";
 
 /** What a run gave and what made it, as one JSON object: tables and pages are made from it. */
@@ -86,18 +87,6 @@ export interface PhaseReport {
   readonly lowerBound: number;
 }
 
-/** A finding with the places that most have, null where it has them not, and all in one line. */
-export interface FindingReport extends Finding {
-  readonly tile: PlaceValue;
-  readonly step: PlaceValue;
-  readonly address: PlaceValue;
-  readonly tensor: PlaceValue;
-  readonly element: PlaceValue;
-  readonly message: string;
-}
-
-type PlaceValue = Place[string] | null;
-
 export interface RunFacts {
   readonly version: string;
   readonly target: Target;
@@ -141,12 +130,6 @@ export function runReport(facts: RunFacts): RunReport {
     assumed: metAssumptions(schedule, target, timing, facts.backend === null ? null : numerics),
     wall: facts.wall,
   };
-}
-
-function findingReport(finding: Finding): FindingReport {
-  const { tile = null, step = null, address = null, tensor = null, element = null } = finding.where;
-  const text = message(finding.code, finding);
-  return { ...finding, tile, step, address, tensor, element, message: text };
 }
 
 function cyclesReport(schedule: Schedule, timing: Timing): CyclesReport {
