@@ -81,12 +81,13 @@ async function runAndPrint(job: Parameters<typeof execute>[0]): Promise<void> {
   if (report.findings.some(({ severity }) => severity === "error")) process.exitCode = 1;
 }
 
-interface LoadedSchedule {
+export interface LoadedSchedule {
   readonly schedule: Schedule;
   readonly scheduleText: string;
 }
 
-async function planned(name: string, options: ShapeOptions): Promise<LoadedSchedule> {
+/** A built-in program or a program file, planned. */
+export async function planned(name: string, options: ShapeOptions): Promise<LoadedSchedule> {
   const { plan } = await import("../plan/plan.ts");
   const { formatSchedule } = await import("../sim/schedule-file.ts");
   const schedule = plan(await programOf(name, options), IPU21);
@@ -94,7 +95,7 @@ async function planned(name: string, options: ShapeOptions): Promise<LoadedSched
 }
 
 /** @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED` */
-async function loadSchedule(file: string): Promise<LoadedSchedule> {
+export async function loadSchedule(file: string): Promise<LoadedSchedule> {
   const { parseSchedule } = await import("../sim/schedule-file.ts");
   const scheduleText = new TextDecoder().decode(readBytes(file, MOST_FILE_BYTES));
   return { schedule: parseSchedule(scheduleText, file), scheduleText };

@@ -5,6 +5,7 @@ import {
   INSPECT_OPTIONS,
   PLAN_OPTIONS,
   QUERY_OPTIONS,
+  RECOVER_OPTIONS,
   REPLAY_OPTIONS,
   RUN_COMMAND_OPTIONS,
 } from "./options.ts";
@@ -16,6 +17,7 @@ const COMMANDS: Readonly<Record<string, OptionTable>> = {
   replay: REPLAY_OPTIONS,
   plan: PLAN_OPTIONS,
   run: RUN_COMMAND_OPTIONS,
+  recover: RECOVER_OPTIONS,
   inspect: INSPECT_OPTIONS,
   query: QUERY_OPTIONS,
   compare: COMPARE_OPTIONS,

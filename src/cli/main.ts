@@ -8,6 +8,7 @@ import { compareCommand } from "./compare-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { planCommand } from "./plan-command.ts";
 import { queryCommand } from "./query-command.ts";
+import { recoverCommand } from "./recover-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -36,6 +37,7 @@ try {
     .command(replayCommand)
     .command(planCommand)
     .command(runCommand)
+    .command(recoverCommand)
     .command(inspectCommand)
     .command(queryCommand)
     .command(compareCommand)

@@ -156,6 +156,35 @@ const JSON_OPTION: Options = { type: "boolean", default: false, describe: "print
 /** Options of `inspect`. */
 export const INSPECT_OPTIONS: Readonly<Record<"json", Options>> = { json: JSON_OPTION };
 
+export interface RecoverOptions extends ShapeOptions {
+  readonly program: string;
+  readonly schedule?: string;
+  readonly output: string;
+  readonly json: boolean;
+}
+
+/** Options of `recover`. */
+export const RECOVER_OPTIONS: Readonly<Record<keyof RecoverOptions, Options>> = {
+  program: {
+    type: "string",
+    default: "siglip-attention",
+    describe: `program that was recorded: ${PROGRAM_NAMES.join(", ")} or a .json file`,
+  },
+  schedule: {
+    type: "string",
+    describe: "schedule file of what was recorded, instead of a program",
+  },
+  ...SHAPE_OPTIONS,
+  output: {
+    alias: "o",
+    type: "string",
+    demandOption: true,
+    describe:
+      "write the profile to this file, and how each field is known to FILE.certainty.json; with gzip where it ends in .gz",
+  },
+  json: JSON_OPTION,
+};
+
 export interface QueryOptions {
   readonly "group-by": readonly string[];
   readonly "sort-by": SortKey;

@@ -1,6 +1,7 @@
 import type { CompareQuery, Comparison } from "../trace/compare.ts";
 import type { Inspection } from "../trace/inspect.ts";
 import type { ProfileQuery, QueryResult } from "../trace/query.ts";
+import type { RecoverySummary } from "../trace/recover.ts";
 import type { FindingReport } from "./finding-report.ts";
 
 /** The file that a profile was read from. */
@@ -32,4 +33,19 @@ export interface CompareReport extends Comparison {
   readonly a: ProfileSource;
   readonly b: ProfileSource;
   readonly query: CompareQuery;
+}
+
+/** What `recover` prints as JSON. */
+export interface RecoverReport extends RecoverySummary {
+  readonly tilesim: string;
+  readonly target: string;
+  readonly program: string;
+  readonly capture: ProfileSource;
+  readonly schedule: { readonly sha256: string };
+  readonly profile: ProfileSource;
+  /** How each field of the profile is known. */
+  readonly certainty: { readonly file: string };
+  /** Work whose cycles were learned from times that the capture shows. */
+  readonly durations: readonly { readonly work: string; readonly cycles: number }[];
+  readonly findings: readonly FindingReport[];
 }

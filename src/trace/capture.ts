@@ -9,7 +9,7 @@ import { SimError } from "../base/errors.ts";
 const WINDOWS_1252_HIGH = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ";
 
 /** Largest text that is read: a profile of a chip is some 20 MB. */
-const MOST_BYTES = 512 * 2 ** 20;
+export const MOST_CAPTURE_BYTES: number = 512 * 2 ** 20;
 
 /** The character that shows a lone byte; empty: the byte is gone. */
 export const SHOWN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
@@ -23,7 +23,7 @@ const SINGLE: ReadonlySet<string> = new Set(SHOWN);
 
 /**
  * A capture's text with the characters that two or three bytes made taken apart again, each byte shown alone.
- * U+0080 to U+00FF stay: they may be one byte or two (`joined`).
+ * U+0080 to U+00FF stay: they may be one byte or two.
  */
 export function takeApart(text: string): string {
   return text.replace(/[^\0-\u00ff]/gu, (character) =>
@@ -34,14 +34,6 @@ export function takeApart(text: string): string {
 }
 
 const encoder = new TextEncoder();
-
-/** The one character that two bytes become where they were taken for UTF-8, of those that `takeApart` leaves. */
-export function joined(first: string, second: string): string | null {
-  if (first !== "Â" && first !== "Ã") return null;
-  const byte = SHOWN.indexOf(second, 0x80);
-  if (byte < 0x80 || byte > 0xbf) return null;
-  return String.fromCharCode(first === "Â" ? byte : byte + 0x40);
-}
 
 /**
  * The text of a capture's file, plain or gzip.
@@ -54,7 +46,7 @@ export function readCapture(bytes: Uint8Array, file: string): string {
   let plain = bytes;
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
     try {
-      plain = gunzipSync(bytes, { maxOutputLength: MOST_BYTES });
+      plain = gunzipSync(bytes, { maxOutputLength: MOST_CAPTURE_BYTES });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw fail(`not a gzip file that can be read: ${reason}`, 0, "Fetch the file again");

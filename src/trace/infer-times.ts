@@ -102,7 +102,7 @@ export function inferTimes(shown: readonly ShownTile[], contexts: number): Infer
 const MOST_AT_TURN = 0.99;
 
 function turnOf(tiles: readonly ShownTile[], contexts: number): number | null {
-  const counts = new Array<number>(contexts).fill(0);
+  const counts = Array.from({ length: contexts }, () => 0);
   let total = 0;
   for (const { candidates } of tiles) {
     for (const shown of candidates) {
@@ -187,7 +187,8 @@ function support(
     const options = candidates[first + i];
     if (!options || options.length === 0) return;
     shown++;
-    for (const option of options) counts.set(option - offset, (counts.get(option - offset) ?? 0) + 1);
+    for (const option of options)
+      counts.set(option - offset, (counts.get(option - offset) ?? 0) + 1);
   });
   return { counts, shown };
 }
@@ -205,7 +206,7 @@ function fixChains(
   tile: ShownTile,
   durations: ReadonlyMap<string, number>,
 ): { times: (number | null)[]; contradicting: number[] } {
-  const times = new Array<number | null>(tile.candidates.length).fill(null);
+  const times = tile.candidates.map((): number | null => null);
   const contradicting: number[] = [];
   for (const chain of chainsOf(tile, durations)) {
     const bases = basesOf(tile, chain);
@@ -220,6 +221,8 @@ function fixChains(
   return { times, contradicting };
 }
 
+/** One phase of so many may be at a distance that no other tiles show. */
+const MOST_AGAINST = 4;
 /** Tiles that must show the distance between the ends of two phases before it counts as one that occurs. */
 const FEWEST_TILES = 3;
 
@@ -243,11 +246,15 @@ function fixByPhases(
       const bases = basesOf(tile, chain);
       const votes = [...ends[index]]
         .map(([other, end]) => ({ end, occurring: distances.get(`${other}|${key}`) }))
-        .filter((vote): vote is { end: number; occurring: Set<number> } => vote.occurring !== undefined)
+        .filter(
+          (vote): vote is { end: number; occurring: Set<number> } => vote.occurring !== undefined,
+        )
         .sort((a, b) => a.occurring.size - b.occurring.size)
         .map(({ end, occurring }) => bases.filter((base) => occurring.has(base - horizon - end)));
       const decisive = votes.find((fitting) => fitting.length > 0);
       if (decisive?.length !== 1) continue;
+      const against = votes.filter((fitting) => !fitting.includes(decisive[0])).length;
+      if (against * MOST_AGAINST > votes.length) continue;
       chain.offsets.forEach((offset, i) => {
         times[chain.first + i] = decisive[0] + offset;
       });

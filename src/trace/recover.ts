@@ -190,7 +190,9 @@ function inferred(
   }));
   return {
     inferred: inferTimes(tiles, target.workers),
-    whole: tiles.map(({ candidates: own }) => own.length > 0 && own.every((shown) => shown !== null)),
+    whole: tiles.map(
+      ({ candidates: own }) => own.length > 0 && own.every((shown) => shown !== null),
+    ),
     some: tiles.map(({ candidates: own }) => own.some((shown) => shown !== null)),
   };
 }
@@ -273,7 +275,9 @@ function timed(
 
 /** When the first tile began: what a tile without times has, so that it moves no origin (F6.4). */
 function earliestStart(tiles: readonly RecoveredTile[]): number {
-  const starts = tiles.flatMap(({ times }) => times.find(({ value }) => value !== null)?.value ?? []);
+  const starts = tiles.flatMap(
+    ({ times }) => times.find(({ value }) => value !== null)?.value ?? [],
+  );
   return starts.reduce((least, start) => Math.min(least, start), starts[0] ?? 0);
 }
 

@@ -1,11 +1,12 @@
 import { assertNever, InternalError } from "../base/errors.ts";
-import { layoutText } from "../layouts/layout-text.ts";
 import type { KernelCall } from "../kernels/call.ts";
 import { ACTIVITY_KINDS } from "../exchange/phase.ts";
 import type { ExchangeStep, Schedule, Step } from "../sim/schedule.ts";
 import type { PhaseTiming, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
 import { physicalTiles } from "../target/topology.ts";
+import { printCopyPattern } from "./copy-pattern.ts";
+import { printKernelSpec, type SpecForm } from "./kernel-spec.ts";
 import {
   NEWEST_SCHEMA,
   type ExchangeActivity,
@@ -165,48 +166,29 @@ function activitiesByTile({ schedule }: PhaseTiming, tiles: number): ExchangeAct
 }
 
 function patternText({ spec }: KernelCall): string {
-  if (spec.kind !== "copy" || spec.rows === 1) return "Contiguous";
-  const { rows, bytes, sourceStride, outputStride } = spec;
-  return `Strided { rows: ${rows}, row_bytes: ${bytes / rows}, source_stride: ${sourceStride}, destination_stride: ${outputStride} }`;
+  if (spec.kind !== "copy" || spec.rows === 1) return printCopyPattern({ kind: "contiguous" });
+  const fields = {
+    rows: spec.rows,
+    row_bytes: spec.bytes / spec.rows,
+    source_stride: spec.sourceStride,
+    destination_stride: spec.outputStride,
+  };
+  return printCopyPattern({ kind: "strided", fields });
 }
 
-const DTYPES = { f16: "F16", f32: "F32" } as const;
+/** As the revision of the compiler printed it that recorded the SigLIP block. */
+const FORM: SpecForm = { isPlanned: true, spelling: "profile" };
 
 function kernelSpecText({ spec, conversion, kernel }: KernelCall): string {
   switch (spec.kind) {
-    case "gemm":
-      return (
-        `Planned(Gemm { multiply: ${DTYPES[spec.multiply]}, accumulate: ${DTYPES[spec.accumulate]}, ` +
-        `mode: ${spec.mode === "initialize" ? "Initialize" : "Accumulate"}, ` +
-        `weights: ${spec.weights === "interleaved" ? "Interleaved" : "Standard"}, ` +
-        `inner_block: ${spec.innerBlock}, output_columns: ${spec.outputColumns} })`
-      );
-    case "reduce-sum":
-      return `Planned(ReductionSum { partials: ${spec.partials} })`;
-    case "attention-softmax":
-      return `Planned(AttentionSoftmax { head_dimension: ${spec.headDimension}, key_columns: ${spec.keyColumns}, padded_key_columns: ${spec.paddedKeyColumns} })`;
-    case "attention-merge":
-      return (
-        `Planned(AttentionMerge { value_dimension: ${spec.valueDimension}, padded_value_dimension: ${spec.paddedValueDimension}, ` +
-        `key_block_columns: ${spec.keyBlockColumns}, initial: ${spec.initial}, final_block: ${spec.finalBlock} })`
-      );
     case "unpack":
-    case "rearrange": {
+    case "rearrange":
       if (!conversion) throw new InternalError(`${kernel} without its layouts`);
-      const from = layoutText(conversion.from, "profile");
-      const to = layoutText(conversion.to, "profile");
-      return `Planned(Rearrange { from: ${from}, to: ${to} })`;
-    }
-    case "gelu":
-      return "Planned(Gelu)";
-    case "add":
-      return "Planned(Add)";
-    case "cast":
-      return `Planned(Cast { from: ${DTYPES[spec.from]}, to: ${DTYPES[spec.to]} })`;
+      return printKernelSpec({ kind: "rearrange", ...conversion }, FORM);
     case "copy":
     case "fill-zero":
       throw new InternalError(`${kernel} has no specification in a profile`);
     default:
-      return assertNever(spec);
+      return printKernelSpec(spec, FORM);
   }
 }

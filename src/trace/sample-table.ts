@@ -95,7 +95,7 @@ export function readTable(
     states = next;
   }
 
-  const times = new Array<string | null>(count + 1).fill(null);
+  const times = Array.from({ length: count + 1 }, (): string | null => null);
   for (let state: State | null = best; state; state = state.before) {
     times[state.boundary] = text.slice(state.from, state.to);
   }

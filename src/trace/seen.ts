@@ -19,7 +19,12 @@ export function gapsBetween(blocks: readonly Block[], expected: string, captured
   const end = { expected: expected.length, captured: captured.length, length: 0 };
   for (const block of [...blocks, end]) {
     if (block.expected > e || block.captured > c) {
-      gaps.push({ expected: e, expectedEnd: block.expected, captured: c, capturedEnd: block.captured });
+      gaps.push({
+        expected: e,
+        expectedEnd: block.expected,
+        captured: c,
+        capturedEnd: block.captured,
+      });
     }
     e = block.expected + block.length;
     c = block.captured + block.length;

@@ -30,7 +30,7 @@ export function shownTimes(
     const isRead = text !== null && (text.start || text.end) && text.text.length <= LONGEST;
     const times: ShownTimes = isRead
       ? readTable(text.text, pointers, (high) => highs.has(high), text)
-      : new Array<string | null>(pointers.length + 1).fill(null);
+      : Array.from({ length: pointers.length + 1 }, () => null);
     return times.map((shown) => (shown === null ? null : candidatesOf(shown, pairs)));
   });
 }

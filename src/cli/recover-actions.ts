@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { SimError } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
+import { readBytes, writeAside } from "../io/files.ts";
+import { findingReport } from "../report/finding-report.ts";
+import type { RecoverReport } from "../report/profile-report.ts";
+import { timeSchedule } from "../sim/timing.ts";
+import { validateSchedule } from "../sim/validate.ts";
+import { IPU21 } from "../target/ipu21.ts";
+import { MOST_CAPTURE_BYTES, readCapture } from "../trace/capture.ts";
+import { CERTAINTIES, recoverProfile } from "../trace/recover.ts";
+import type { Recovery } from "../trace/recover.ts";
+import { profileOfRun } from "../trace/run-profile.ts";
+import { writeProfile } from "../trace/write-profile.ts";
+import { loadSchedule, planned } from "./actions.ts";
+import type { LoadedSchedule } from "./actions.ts";
+import type { RecoverOptions } from "./options.ts";
+import { printRecovery } from "./print-recovery.ts";
+import { rejectUnread } from "./programs.ts";
+import { Progress } from "./progress.ts";
+
+export interface RecoverArguments extends RecoverOptions {
+  readonly capture: string;
+}
+
+/** `tilesim recover`. */
+export async function recover(options: RecoverArguments): Promise<void> {
+  const progress = new Progress();
+  try {
+    progress.say(`reading ${options.capture}`);
+    const bytes = readBytes(options.capture, MOST_CAPTURE_BYTES);
+    const text = readCapture(bytes, options.capture);
+    progress.say("planning what was recorded");
+    const { schedule, scheduleText } = await recorded(options);
+    validateSchedule(schedule, IPU21);
+    const expected = profileOfRun(schedule, timeSchedule(schedule, IPU21), IPU21);
+    progress.say("laying the capture beside it");
+    const recovery = recoverProfile(text, expected, IPU21, options.capture);
+    progress.say("writing the profile");
+    const files = write(options.output, recovery, {
+      tilesim: VERSION,
+      target: IPU21.name,
+      program: schedule.program,
+      capture: { file: options.capture, sha256: sha256(bytes), bytes: bytes.length },
+      schedule: { sha256: sha256(scheduleText) },
+    });
+    progress.end();
+    process.stdout.write(
+      options.json ? `${JSON.stringify(files, null, 2)}\n` : printRecovery(files),
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+async function recorded(options: RecoverArguments): Promise<LoadedSchedule> {
+  if (options.schedule === undefined) return planned(options.program, options);
+  rejectUnread(null, options);
+  return loadSchedule(options.schedule);
+}
+
+type Made = Pick<RecoverReport, "tilesim" | "target" | "program" | "capture" | "schedule">;
+
+/** The side file first: a profile is never without it. */
+function write(output: string, recovery: Recovery, made: Made): RecoverReport {
+  if (output === "") {
+    throw new SimError("BAD_USAGE", {
+      what: "--output names no file",
+      where: { option: "output" },
+      fix: "Name the file that the profile is written to",
+    });
+  }
+  const isGzip = output.endsWith(".gz");
+  const pack = (content: Uint8Array | string): Uint8Array | string =>
+    isGzip ? gzipSync(content, { level: 9 }) : content;
+  const sideFile = isGzip
+    ? `${output.slice(0, -".gz".length)}.certainty.json.gz`
+    : `${output}.certainty.json`;
+  const { summary, durations, certainty, findings, profile } = recovery;
+  const found = {
+    ...summary,
+    durations: [...durations].map(([work, cycles]) => ({ work, cycles })),
+  };
+  const side = {
+    format: "tilesim-certainty",
+    version: 1,
+    ...made,
+    letters: CERTAINTIES,
+    ...found,
+    tileCertainty: certainty,
+  };
+  const message = writeProfile(profile);
+  const packed = pack(message);
+  writeAside(sideFile, pack(`${JSON.stringify(side)}\n`));
+  writeAside(output, packed);
+  return {
+    ...made,
+    profile: { file: output, sha256: sha256(packed), bytes: packed.length },
+    certainty: { file: sideFile },
+    ...found,
+    findings: findings.map(findingReport),
+  };
+}
+
+function sha256(data: Uint8Array | string): string {
+  return createHash("sha256").update(data).digest("hex");
+}
