@@ -4,7 +4,9 @@ import { kernelOf } from "../kernels/registry.ts";
 import type { Cost } from "../kernels/kernel.ts";
 import { improvePhase } from "../exchange/improve.ts";
 import { schedulePhase, type PhaseSchedule } from "../exchange/phase.ts";
+import { tileId } from "../base/units.ts";
 import type { Target } from "../target/target.ts";
+import { physicalOf, syncWay } from "../target/topology.ts";
 import { CycleLedger } from "./cycle-ledger.ts";
 import type { ExchangeStep, Schedule, Step } from "./schedule.ts";
 
@@ -39,14 +41,22 @@ export interface PhaseTiming {
   readonly schedule: PhaseSchedule;
   /** The phase's row is shared with another phase and patched before use (F4.8). */
   readonly isPatched: boolean;
-  /** When the last tile arrived, and when the phase was released. */
+  /** When the last tile arrived. */
   readonly arrival: number;
-  readonly release: number;
+  /** When each tile hears of the release. */
+  readonly releases: Int32Array;
 }
 
 /**
- * Runs the clock of every tile (F5.7): a compute step adds its sample's cycles; an exchange waits for the
- * last tile, then each tile goes on when its own part is over.
+ * Runs the clock of every tile (F5.7): a compute step adds its sample's cycles; an exchange waits for the last
+ * tile's signal, and each tile goes on when the release has come to it and its own part is over, at the next
+ * turn of the worker that reads the counter. Clocks count from the first tile's start.
+ *
+ * A tile's signal leaves with its arrival, or when its row is patched, and takes its way to the root of the sync
+ * network; when the last one is there the release takes each tile's way back:
+ *
+ *   release[t] = max over u of (arrival[u] + patch[u] + way[u]) + barrier + way[t]
+ *   end[t] = the first turn from release[t] + horizon[t] on
  */
 export function timeSchedule(
   schedule: Schedule,
@@ -55,6 +65,15 @@ export function timeSchedule(
 ): Timing {
   const { tiles } = schedule;
   const ledger = new CycleLedger(tiles);
+  const { timing } = target;
+  const ways = Array.from({ length: tiles }, (_, tile) =>
+    syncWay(target, physicalOf(target, tileId(tile))),
+  );
+  const atTurn = (time: number): number =>
+    Math.ceil(time / timing.cyclesPerBundle) * timing.cyclesPerBundle;
+  const starts = ways.map((way) => atTurn(timing.entry + way));
+  const first = starts.reduce((least, start) => Math.min(least, start), starts[0]);
+  starts.forEach((start, tile) => ledger.spend(tile, "idle", start - first));
   const kernels = new Map<KernelCall, { cost: Cost; samples: number }>();
   const phases: PhaseTiming[] = [];
   const ends: Int32Array[] = [];
@@ -82,6 +101,22 @@ export function timeSchedule(
     ends.push(end);
   };
 
+  /** When the release leaves the root. */
+  const releaseOf = (
+    step: ExchangeStep,
+    { horizons }: PhaseSchedule,
+    isPatched: boolean,
+  ): number => {
+    const receives = isPatched ? receivesOf(step, tiles) : null;
+    let last = 0;
+    for (let tile = 0; tile < tiles; tile++) {
+      const patch = receives ? timing.patchPerReceive * receives[tile] : 0;
+      last = Math.max(last, ledger.clock[tile] + patch + ways[tile]);
+    }
+    const mixed = horizons.includes(0) ? timing.mixedBarrier : 0;
+    return last + timing.barrier + (isPatched ? timing.patch : 0) + mixed;
+  };
+
   const exchange = (step: ExchangeStep): void => {
     const key = `${signature(step)} ${addresses(step)}`;
     let phase = scheduled.get(key);
@@ -91,14 +126,22 @@ export function timeSchedule(
     }
     const isPatched = shared.has(step);
     const arrival = ledger.elapsed;
-    const release = arrival + barrier(target, phases.length === 0, isPatched);
+    const released = releaseOf(step, phase, isPatched);
+    const releases = new Int32Array(tiles);
     const end = new Int32Array(tiles);
     for (let tile = 0; tile < tiles; tile++) {
-      ledger.spend(tile, "sync", release - ledger.clock[tile]);
-      ledger.spend(tile, "exchange", phase.horizons[tile]);
+      const horizon = phase.horizons[tile];
+      const lead = horizon > 0 ? 0 : timing.inactiveLead;
+      releases[tile] = released + ways[tile] - lead;
+      const start = Math.max(
+        ledger.clock[tile],
+        horizon > 0 ? releases[tile] : atTurn(releases[tile]),
+      );
+      ledger.spend(tile, "sync", start - ledger.clock[tile]);
+      ledger.spend(tile, "exchange", atTurn(start + horizon) - start);
       end[tile] = ledger.clock[tile];
     }
-    phases.push({ step, schedule: phase, isPatched, arrival, release });
+    phases.push({ step, schedule: phase, isPatched, arrival, releases });
     ends.push(end);
   };
 
@@ -131,9 +174,15 @@ export function timeSchedule(
   };
 }
 
-function barrier({ timing }: Target, isFirst: boolean, isPatched: boolean): number {
-  if (isFirst) return timing.firstBarrier;
-  return isPatched ? timing.patchedBarrier : timing.barrier;
+/** How many transfers come to each tile. */
+function receivesOf({ transfers }: ExchangeStep, tiles: number): Int32Array {
+  const receives = new Int32Array(tiles);
+  for (const { destinations } of transfers) {
+    for (const { tiles: receivers } of destinations) {
+      for (const tile of receivers) receives[tile]++;
+    }
+  }
+  return receives;
 }
 
 /**

@@ -83,10 +83,17 @@ export interface TargetTiming {
   readonly launch: number;
   /** Cycles from one bundle of a worker to its next. */
   readonly cyclesPerBundle: number;
-  /** From the last arrival at an exchange to its release. */
+  /** From the last tile's signal reaching the sync network's root to the release leaving it, at a phase of its own row. */
   readonly barrier: number;
-  /** The same where the phase's rows are shared with another phase and patched before use. */
-  readonly patchedBarrier: number;
-  /** The same for the first phase of a program. */
-  readonly firstBarrier: number;
+  /** More where some tiles have no part in the phase; these hear of the release `inactiveLead` earlier. */
+  readonly mixedBarrier: number;
+  readonly inactiveLead: number;
+  /** More where the phase's rows are shared with another phase and patched before use; and per receive of a tile. */
+  readonly patch: number;
+  readonly patchPerReceive: number;
+  /** A sync signal's way per row and per column of the floor plan. */
+  readonly syncPerRow: number;
+  readonly syncPerColumn: number;
+  /** A tile's first sample begins at its first turn from this and its way on. */
+  readonly entry: number;
 }

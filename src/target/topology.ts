@@ -45,3 +45,19 @@ export function physicalTiles(target: Target): Uint16Array {
   }
   return physical;
 }
+
+/**
+ * Cycles of a sync signal's way between a tile and the network's root: rows * syncPerRow + columns * syncPerColumn. A
+ * column is four tiles wide; those of the right half are counted from the right edge, and lie two further.
+ *
+ * @see docs/costs.md: fitted to when the tiles of the recorded profile begin and go on
+ */
+export function syncWay(target: Target, physical: number): number {
+  const { tilesPerRow } = target.exchange;
+  const { syncPerRow, syncPerColumn } = target.timing;
+  const row = Math.floor(physical / tilesPerRow);
+  const columns = tilesPerRow / 4;
+  const column = (physical % tilesPerRow) >> 2;
+  const columnsAway = column < columns / 2 ? column : columns + 1 - column;
+  return row * syncPerRow + columnsAway * syncPerColumn;
+}
