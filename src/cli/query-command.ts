@@ -14,14 +14,11 @@ export const queryCommand: CommandModule<object, QueryArguments> = {
         describe: "a profile that ipu-stack recorded: packed or not, plain or gzip",
       })
       .example("$0 query run.profile", "cycles by kernel")
-      .example("$0 query run.profile --group-by phase --kind exchange", "each exchange phase")
+      .example("$0 query run.profile --group-by phase", "each phase")
+      .example("$0 query run.profile --kind compute", "work alone")
       .example(
-        "$0 query run.profile --group-by operation --group-by kind --sort-by work-cycles",
-        "which operation takes what",
-      )
-      .example(
-        "$0 query run.profile --kind compute --samples 5 --json",
-        "the longest samples too, as JSON",
+        "$0 query run.profile --samples 5 --json",
+        "the longest samples too",
       ) as unknown as Argv<QueryArguments>,
   handler: async (options) => {
     const { query } = await import("./profile-actions.ts");

@@ -5,7 +5,7 @@ import type { PhaseSummary } from "./exchange-summary.ts";
 import { alignSteps, phaseRanks } from "./align-steps.ts";
 import type { Likeness, PhaseRanks, StepPair } from "./align-steps.ts";
 import { byName } from "./step-names.ts";
-import type { Profile, Sample, StepKind, TileProfile } from "./profile.ts";
+import type { Profile, StepKind, TileProfile } from "./profile.ts";
 
 /** A number of each of the two, and how far the second is from the first. */
 export interface Difference {
@@ -145,40 +145,43 @@ export function compareProfiles(a: Profile, b: Profile, query: CompareQuery): Co
   const ofA = new Map(a.tiles.map((tile) => [tile.physicalTile, tile]));
   const ofB = new Map(b.tiles.map((tile) => [tile.physicalTile, tile]));
   const tiles = [...new Set([...ofA.keys(), ...ofB.keys()])].sort((x, y) => x - y);
-  const compared = tiles.flatMap((tile) =>
-    alignSteps(ofA.get(tile)?.samples ?? [], ofB.get(tile)?.samples ?? [], ranks).map((pair) =>
-      comparedOf(tile, pair),
-    ),
-  );
-  const rows = rowsOf(compared, query.groupBy);
-  rows.sort(orderOf(query.sortBy));
+  const parts = { same: 0, changed: 0, onlyA: 0, onlyB: 0, untimed: 0 };
+  const counts = { ...parts };
+  const sums = new Map<string, RowSums>();
+  let far: readonly Compared[] = [];
+  // Tile by tile, so that the pairs of all need not be held at once.
+  for (const tile of tiles) {
+    const compared = alignSteps(
+      ofA.get(tile)?.samples ?? [],
+      ofB.get(tile)?.samples ?? [],
+      ranks,
+    ).map((pair) => comparedOf(tile, pair));
+    for (const one of compared) {
+      counts[one.part]++;
+      parts[one.part] += one.b - one.a;
+      addTo(sums, one, query.groupBy);
+    }
+    far = farthest([...far, ...compared], query.samples);
+  }
+  const rows = [...sums].map(rowOf).sort(orderOf(query.sortBy));
   const shown = query.limit === 0 ? rows : rows.slice(0, query.limit);
   const cover = { a: coverOf(a), b: coverOf(b) };
   const inBoth = tiles.filter((tile) => ofA.has(tile) && ofB.has(tile)).length;
-  const count = (part: Compared["part"]): number =>
-    compared.filter((one) => one.part === part).length;
+  const origin = { a: clockOrigin(a), b: clockOrigin(b) };
   return {
     clockHz: differenceOf(a.clockHz, b.clockHz),
     elapsedCycles: differenceOf(cover.a.elapsed, cover.b.elapsed),
     tileCycles: differenceOf(cover.a.total, cover.b.total),
-    parts: partsOf(compared, cover.a, cover.b),
+    parts: { ...parts, ...residualOf(cover.a, cover.b), total: cover.b.total - cover.a.total },
     tiles: { both: inBoth, onlyA: ofA.size - inBoth, onlyB: ofB.size - inBoth },
-    samples: {
-      a: samplesIn(a),
-      b: samplesIn(b),
-      same: count("same"),
-      changed: count("changed"),
-      onlyA: count("onlyA"),
-      onlyB: count("onlyB"),
-      untimed: count("untimed"),
-    },
+    samples: { a: samplesIn(a), b: samplesIn(b), ...counts },
     rowCount: rows.length,
     rows: shown,
     otherRowsDifference: rows
       .slice(shown.length)
       .reduce((sum, { cycles }) => sum + cycles.difference, 0),
     phases: phasesOf(a, b, ranks),
-    pairs: farthest(compared, query.samples, { a: clockOrigin(a), b: clockOrigin(b) }),
+    pairs: far.flatMap((one) => pairOf(one, origin)),
   };
 }
 
@@ -250,20 +253,14 @@ function coverOfTile({ samples }: TileProfile, origin: number): TileCover {
   return { entry, between, end, latest };
 }
 
-function partsOf(compared: readonly Compared[], a: Cover, b: Cover): CompareParts {
-  const sums = { same: 0, changed: 0, onlyA: 0, onlyB: 0, untimed: 0 };
-  for (const one of compared) sums[one.part] += one.b - one.a;
+function residualOf(
+  a: Cover,
+  b: Cover,
+): Pick<CompareParts, "residual" | "entry" | "between" | "exit"> {
   const entry = b.entry - a.entry;
   const between = b.between - a.between;
   const exit = b.exit - a.exit;
-  return {
-    total: b.total - a.total,
-    ...sums,
-    residual: entry + between + exit,
-    entry,
-    between,
-    exit,
-  };
+  return { residual: entry + between + exit, entry, between, exit };
 }
 
 interface RowSums {
@@ -275,28 +272,28 @@ interface RowSums {
   moved: number;
 }
 
-function rowsOf(compared: readonly Compared[], groupBy: CompareGroup): CompareRow[] {
-  const rows = new Map<string, RowSums>();
-  for (const one of compared) {
-    const name = rowName(one, groupBy);
-    const row = rows.get(name) ?? newRow();
-    rows.set(name, row);
-    row.counts[one.part]++;
-    if (row.lastTile !== one.tile) row.tiles++;
-    row.lastTile = one.tile;
-    if (one.part === "untimed") continue;
-    row.a += one.a;
-    row.b += one.b;
-    row.moved += Math.abs(one.b - one.a);
-  }
-  return [...rows].map(([name, { counts, tiles, a, b, moved }]) => ({
+function addTo(rows: Map<string, RowSums>, one: Compared, groupBy: CompareGroup): void {
+  const name = rowName(one, groupBy);
+  const row = rows.get(name) ?? newRow();
+  rows.set(name, row);
+  row.counts[one.part]++;
+  if (row.lastTile !== one.tile) row.tiles++;
+  row.lastTile = one.tile;
+  if (one.part === "untimed") return;
+  row.a += one.a;
+  row.b += one.b;
+  row.moved += Math.abs(one.b - one.a);
+}
+
+function rowOf([name, { counts, tiles, a, b, moved }]: readonly [string, RowSums]): CompareRow {
+  return {
     name,
     ...counts,
     tiles,
     cycles: differenceOf(a, b),
     movedCycles: moved,
     percent: a === 0 ? null : (100 * (b - a)) / a,
-  }));
+  };
 }
 
 function newRow(): RowSums {
@@ -341,33 +338,31 @@ function orderOf(key: CompareSort): (x: CompareRow, y: CompareRow) => number {
 }
 
 /** Pairs with times that differ most; ties by tile, then by A's order. */
-function farthest(
-  compared: readonly Compared[],
-  count: number,
-  origin: { readonly a: number; readonly b: number },
-): readonly ComparePair[] {
+function farthest(compared: readonly Compared[], count: number): readonly Compared[] {
   if (count === 0) return [];
   const far = ({ a, b }: Compared): number => Math.abs(b - a);
   return compared
     .filter(({ part }) => part === "same" || part === "changed")
     .toSorted((x, y) => far(y) - far(x) || x.tile - y.tile)
-    .slice(0, count)
-    .flatMap(({ tile, pair, a: cyclesA, b: cyclesB }) => {
-      const { a, b, likeness } = pair;
-      if (a === null || b === null) return [];
-      const at = (sample: Sample, from: number): number => offset(sample.start, from);
-      return [
-        {
-          physicalTile: tile,
-          operation: a.sample.step.operation,
-          stepA: a.name,
-          stepB: b.name,
-          likeness,
-          offset: differenceOf(at(a.sample, origin.a), at(b.sample, origin.b)),
-          cycles: differenceOf(cyclesA, cyclesB),
-        },
-      ];
-    });
+    .slice(0, count);
+}
+
+function pairOf(
+  { tile, pair: { a, b, likeness }, a: cyclesA, b: cyclesB }: Compared,
+  origin: { readonly a: number; readonly b: number },
+): readonly ComparePair[] {
+  if (a === null || b === null) return [];
+  return [
+    {
+      physicalTile: tile,
+      operation: a.sample.step.operation,
+      stepA: a.name,
+      stepB: b.name,
+      likeness,
+      offset: differenceOf(offset(a.sample.start, origin.a), offset(b.sample.start, origin.b)),
+      cycles: differenceOf(cyclesA, cyclesB),
+    },
+  ];
 }
 
 function phasesOf(

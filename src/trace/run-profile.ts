@@ -15,9 +15,7 @@ import {
   type ProfileStep,
   type Sample,
 } from "./profile.ts";
-
-/** Exchange and sync steps carry their phase's number with this bit set (F6.5). */
-export const PHASE_BIT = 0x80000000;
+import { PHASE_BIT } from "./step-names.ts";
 
 /**
  * The profile that the chip would have recorded of a run: each tile's steps as osmarks/ipu-stack describes them

@@ -1,7 +1,7 @@
 import type { ProfileStep } from "./profile.ts";
 
 /** Steps that exchange or sync carry their phase's number with this bit set; others the work item's (F6.5). */
-const PHASE_BIT = 2 ** 31;
+export const PHASE_BIT: number = 2 ** 31;
 const PREFIX = "2^31+";
 
 /** Whether a step's `phase` is the number of an exchange phase and no work item's. */

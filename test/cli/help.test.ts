@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { plain } from "../trace/support.ts";
 import { expectRefused, namesIn, shell, SMALL, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
-const COMMANDS = ["replay", "plan", "run"] as const;
+const COMMANDS = ["replay", "plan", "run", "inspect", "query", "compare"] as const;
 
 /** The commands that a help text shows as examples, without what it says of them. */
 function examplesIn(help: string): string[] {
@@ -32,6 +33,7 @@ describe("help", () => {
 
   test.each(COMMANDS)("of %s shows examples, which run", async (command) => {
     await tilesim(folder, `plan siglip-attention ${SMALL} -o siglip.json`);
+    for (const name of ["run.profile", "other.profile"]) writeFileSync(join(folder, name), plain());
     const { code, stdout, stderr } = await tilesim(folder, `${command} --help`);
     expect([code, stderr]).toEqual([0, ""]);
     const examples = examplesIn(stdout);
@@ -41,7 +43,7 @@ describe("help", () => {
       const run = await tilesim(folder, smaller(example));
       expect([example, run.code, run.stderr]).toEqual([example, 0, ""]);
       expect(run.stdout.length).toBeGreaterThan(100);
-      if (example.includes("--json")) expect(JSON.parse(run.stdout)).toHaveProperty("cycles");
+      if (example.includes("--json")) expect(JSON.parse(run.stdout)).toHaveProperty("tilesim");
       if (example.includes(" -o ")) expect(namesIn(folder)).toContain(example.split(" -o ")[1]);
     }
   });

@@ -33,6 +33,7 @@ test.each<[string, string, number, Record<number, string>]>([
   ["more elements than words",                     "profile.tiles",                byteOf(4),   { 4: "08000000 01000100" }],
   ["2^30 - 1 elements of no size",                 "profile.tiles",                byteOf(3),   { 4: "fcffffff 00000000" }],
   ["2^29 - 1 elements of a list of nothing",       "profile.tiles",                byteOf(3),   { 3: "01000000 f8ffffff" }],
+  ["2^21 + 1 samples of no size",                  "profile.tiles[0].samples",     byteOf(6),   { 6: "01000000 07000000", 7: "04008000 00000000" }],
   ["the same tile twice",                          "profile.tiles[1].physicalTile", byteOf(4) + 4, { 3: "01000000 14000000", 4: "2a000000 2a000000" }],
   ["samples that are the tiles again",             "profile.tiles[0].samples[0].step", byteOf(6), { 6: "f5ffffff 17000000" }],
   ["a step that is its own sample",                `${STEP}.operation`,            byteOf(9),   { 9: "f8ffffff 01000100" }],
