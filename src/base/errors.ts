@@ -28,6 +28,7 @@ export const CODES = {
   // what a run notices and survives
   NON_FINITE: "an infinity or NaN in a result",
   ACCURACY: "a result further from f64 than its tolerance allows",
+  PROFILE_DIFFERS: "steps that a recorded profile shows otherwise than the schedule has them",
   BACKEND_DIFFERS: "a backend whose bits differ from the reference kernels",
   // the machine it runs on
   BACKEND_UNAVAILABLE: "a backend that cannot run here",

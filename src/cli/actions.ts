@@ -1,6 +1,7 @@
 import { SimError } from "../base/errors.ts";
 import { readBytes, writeAside } from "../io/files.ts";
 import { IPU21 } from "../target/ipu21.ts";
+import type { Recorded } from "../report/run-report.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { execute } from "./execute.ts";
 import type { RunOptions, ShapeOptions } from "./options.ts";
@@ -50,18 +51,12 @@ export async function runSchedule(options: RunArguments): Promise<void> {
   const loaded = await loadSchedule(options.schedule);
   if (options.against === undefined) rejectUnread(null, options);
   const program = options.against === undefined ? null : await programOf(options.against, options);
-  await runAndPrint({ ...loaded, program, planMs: performance.now() - start, options });
+  const planMs = performance.now() - start;
+  await runAndPrint({ ...loaded, program, planMs, options, recorded: null });
 }
 
 /** `tilesim replay`. */
 export async function replay(options: ReplayArguments): Promise<void> {
-  if (options.profile !== undefined) {
-    throw new SimError("BAD_USAGE", {
-      what: `this version reads no profiles: ${options.profile}`,
-      where: { file: options.profile },
-      fix: "Leave it out: the measured cycles of the SigLIP block are built in",
-    });
-  }
   const start = performance.now();
   const program = await programOf("siglip-attention", options);
   const { schedule, scheduleText } =
@@ -69,7 +64,20 @@ export async function replay(options: ReplayArguments): Promise<void> {
       ? await planned("siglip-attention", options)
       : await loadSchedule(options.schedule);
   const planMs = performance.now() - start;
-  await runAndPrint({ schedule, scheduleText, program, planMs, options });
+  const recorded = await recordedOf(options, schedule);
+  await runAndPrint({ schedule, scheduleText, program, planMs, options, recorded });
+}
+
+/** The profile that was named, or the package's where the schedule may be the one that it recorded. */
+async function recordedOf(
+  { profile }: ReplayArguments,
+  { program, tiles }: Schedule,
+): Promise<Recorded | null> {
+  const isBundled = program === "siglip-attention" && tiles === IPU21.tiles;
+  if (profile === undefined && !isBundled) return null;
+  const { bundledProfile, recordedProfile } = await import("./profile-file.ts");
+  if (profile !== undefined) return recordedProfile(profile, true);
+  return bundledProfile("siglip-attention.profile.gz");
 }
 
 /** Prints a run's report; the process ends with 1 where a finding is an error. */

@@ -2,7 +2,7 @@ import { SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import type { Numerics } from "../numerics/rounding.ts";
 import type { Program } from "../plan/program.ts";
-import { runReport, type RunFacts, type RunReport } from "../report/run-report.ts";
+import { runReport, type Recorded, type RunFacts, type RunReport } from "../report/run-report.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { timeSchedule } from "../sim/timing.ts";
 import { validateSchedule } from "../sim/validate.ts";
@@ -19,6 +19,8 @@ export interface Job {
   readonly program: Program | null;
   readonly planMs: number;
   readonly options: RunOptions;
+  /** A profile that the run is held against. */
+  readonly recorded: Recorded | null;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface Job {
  * @throws SimError for bad input, BackendError where the backend cannot run
  */
 export async function execute(job: Job): Promise<RunReport> {
-  const { schedule, scheduleText, planMs, options } = job;
+  const { schedule, scheduleText, planMs, options, recorded } = job;
   const progress = new Progress();
   checkThreads(options.threads);
   try {
@@ -43,6 +45,7 @@ export async function execute(job: Job): Promise<RunReport> {
       scheduleText,
       numerics,
       exchange: options.exchange,
+      recorded,
     };
     if (options["cycles-only"]) {
       rejectValueOptions(options);
@@ -72,7 +75,7 @@ export async function execute(job: Job): Promise<RunReport> {
 /** What is known of a run before it begins. */
 export type StartFacts = Pick<
   RunFacts,
-  "version" | "target" | "schedule" | "scheduleText" | "numerics" | "exchange"
+  "version" | "target" | "schedule" | "scheduleText" | "numerics" | "exchange" | "recorded"
 >;
 
 function wholeSeed(seed: number): number {

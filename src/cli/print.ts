@@ -1,7 +1,8 @@
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Finding } from "../base/errors.ts";
-import type { RunReport } from "../report/run-report.ts";
-import { percent, table } from "./table.ts";
+import type { PartsReport, RunReport } from "../report/run-report.ts";
+import type { Ends, Match } from "../trace/hold.ts";
+import { percent, printable, signed, table } from "./table.ts";
 
 /** A run report as text for people. */
 export function printReport(report: RunReport, clockHz: number): string {
@@ -44,6 +45,9 @@ export function printReport(report: RunReport, clockHz: number): string {
     );
   }
   sections.push(printCycles(report, clockHz));
+  if (report.match && report.ends && report.parts) {
+    sections.push(printHeld(report.match, report.ends, report.parts, report.profile?.file ?? ""));
+  }
   if (report.assumed.length > 0) {
     sections.push(`assumed, since the chip's way is not known: ${report.assumed.join(", ")}`);
   }
@@ -83,7 +87,7 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
   const beside =
     recorded === null
       ? ""
-      : `; measured about ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
+      : `; measured ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
   const share = Object.entries(tileCycles).map(([activity, sum]): [string, number, string] => [
     activity,
     Math.round(sum / tiles),
@@ -93,6 +97,56 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
     `total ${total.toLocaleString("en-US")} cycles, ${ms.toFixed(4)} ms at ${clockHz / 1e9} GHz${beside}\n` +
     table(["activity", "cycles a tile", "share"], share)
   );
+}
+
+/** How many kinds of steps are shown whose ends are off. */
+const MOST_KINDS = 5;
+
+function printHeld(
+  match: Match,
+  ends: Ends,
+  { tiles, parts, residualCycles }: PartsReport,
+  file: string,
+): string {
+  const number = (value: number): string => value.toLocaleString("en-US");
+  const share = (part: number): string =>
+    `${((100 * part) / Math.max(1, ends.visible)).toFixed(2)} %`;
+  const off = ends.kinds.filter(({ worst }) => worst !== 0).slice(0, MOST_KINDS);
+  const total = ends.totalErrorPercent === null ? "" : `, total ${percent(ends.totalErrorPercent)}`;
+  return [
+    `held against ${printable(file)}: ${number(match.matched)} of ${number(match.visible)} steps that it shows are the schedule's, on ${number(match.tiles)} tiles`,
+    `ends of ${number(ends.visible)} steps: ${share(ends.exact)} to the cycle, ${share(ends.within12)} within 12, ` +
+      `${share(ends.within30)} within 30; median ${ends.medianAbs}, 95 % ${ends.p95Abs}, worst ${ends.worst?.error ?? 0}${total}`,
+    table(
+      ["part", "samples", "recorded", "simulated", "error", "mean", "weighted"],
+      parts.map((part) => [
+        part.part,
+        part.samples,
+        part.recordedCycles,
+        part.predictedCycles,
+        percent(part.errorPercent),
+        percent(part.meanAbsPercent),
+        percent(part.weightedAbsPercent),
+      ]),
+    ),
+    `tile cycles of the ${number(tiles)} tiles whose every time is known; ${number(residualCycles)} are in none of these parts`,
+    ...(off.length === 0
+      ? []
+      : [
+          "",
+          table(
+            ["steps whose ends are off", "", "ends", "exact", "mean", "worst"],
+            off.map((row) => [
+              row.operation,
+              row.kernel,
+              row.ends,
+              row.exact,
+              signed(Math.round(row.meanError)),
+              signed(row.worst),
+            ]),
+          ),
+        ]),
+  ].join("\n");
 }
 
 export function printFinding({ code, severity, what, fix }: Finding): string {

@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { SimError } from "../base/errors.ts";
 import { readBytes } from "../io/files.ts";
 import type { ProfileSource } from "../report/profile-report.ts";
+import type { Recorded } from "../report/run-report.ts";
+import { parseCertainty } from "../trace/certainty.ts";
 import type { Profile } from "../trace/profile.ts";
 import { readProfile } from "../trace/read-profile.ts";
 
@@ -24,4 +30,53 @@ export function loadProfile(file: string): LoadedProfile {
     source: { file, sha256, bytes: bytes.length },
     profile: readProfile(bytes, file),
   };
+}
+
+/** A profile of the package, by its name. */
+export function bundledProfile(name: string): Recorded {
+  const file = join(packageRoot(), "data", name);
+  const recorded = recordedProfile(file, false);
+  return { ...recorded, source: { ...recorded.source, file: `${name} of the package` } };
+}
+
+/**
+ * A profile to hold runs against, with the side file that `recover` wrote beside it, if there is one.
+ *
+ * @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED`
+ */
+export function recordedProfile(file: string, isAsked: boolean): Recorded {
+  const { source, profile } = loadProfile(file);
+  const sideFile = certaintyFile(file);
+  if (!existsSync(sideFile)) return { source, profile, certainty: null, isAsked };
+  const bytes = readBytes(sideFile, MOST_PROFILE_BYTES);
+  const text = new TextDecoder().decode(
+    sideFile.endsWith(".gz") ? inflated(bytes, sideFile) : bytes,
+  );
+  return { source, profile, certainty: parseCertainty(text, sideFile, profile), isAsked };
+}
+
+/** Where `recover` says how each field of a profile is known. */
+export function certaintyFile(profile: string): string {
+  return profile.endsWith(".gz")
+    ? `${profile.slice(0, -".gz".length)}.certainty.json.gz`
+    : `${profile}.certainty.json`;
+}
+
+function inflated(bytes: Uint8Array, file: string): Uint8Array {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MOST_PROFILE_BYTES });
+  } catch (cause) {
+    throw new SimError(
+      "FILE_MALFORMED",
+      { what: `${file}: cannot be inflated`, where: { file }, fix: "Run recover again" },
+      { cause },
+    );
+  }
+}
+
+/** The folder of package.json, from sources as from the build. */
+function packageRoot(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
+  return folder;
 }

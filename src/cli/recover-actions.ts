@@ -16,6 +16,7 @@ import { writeProfile } from "../trace/write-profile.ts";
 import { loadSchedule, planned } from "./actions.ts";
 import type { LoadedSchedule } from "./actions.ts";
 import type { RecoverOptions } from "./options.ts";
+import { certaintyFile } from "./profile-file.ts";
 import { printRecovery } from "./print-recovery.ts";
 import { rejectUnread } from "./programs.ts";
 import { Progress } from "./progress.ts";
@@ -74,9 +75,7 @@ function write(output: string, recovery: Recovery, made: Made): RecoverReport {
   const isGzip = output.endsWith(".gz");
   const pack = (content: Uint8Array | string): Uint8Array | string =>
     isGzip ? gzipSync(content, { level: 9 }) : content;
-  const sideFile = isGzip
-    ? `${output.slice(0, -".gz".length)}.certainty.json.gz`
-    : `${output}.certainty.json`;
+  const sideFile = certaintyFile(output);
   const { summary, durations, certainty, findings, profile } = recovery;
   const found = {
     ...summary,

@@ -4,12 +4,14 @@ import { REPLAY_OPTIONS } from "./options.ts";
 
 export const replayCommand: CommandModule<object, ReplayArguments> = {
   command: "replay [profile]",
-  describe:
-    "plan the SigLIP attention block, run it, and hold its cycles against the measured ones",
+  describe: "plan the SigLIP attention block, run it, and hold it against the recorded profile",
   builder: (command) =>
     command
       .options(REPLAY_OPTIONS)
-      .positional("profile", { type: "string", describe: "a recorded profile" })
+      .positional("profile", {
+        type: "string",
+        describe: "a recorded profile to hold it against, instead of the package's",
+      })
       .example("$0 replay", "1,472 tiles: outputs, their error, cycles")
       .example("$0 replay --data constant --check full", "the benchmark's constants, all heads")
       .example("$0 replay --cycles-only --json", "cycles alone, as JSON")

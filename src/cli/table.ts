@@ -47,5 +47,7 @@ export function signed(value: number | null): string | null {
 
 /** A signed percentage, two digits. */
 export function percent(value: number | null): string | null {
-  return value === null ? null : `${value > 0 ? "+" : ""}${value.toFixed(2)} %`;
+  if (value === null) return null;
+  const digits = value.toFixed(2).replace(/^-(0\.00)$/, "$1");
+  return `${value > 0 ? "+" : ""}${digits} %`;
 }

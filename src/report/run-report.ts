@@ -8,7 +8,13 @@ import type { ExchangeOrder, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
 import { metAssumptions } from "./assumptions.ts";
 import { findingReport, type FindingReport } from "./finding-report.ts";
-import { measuredOf } from "./measured.ts";
+import { holdAgainst, workKey } from "../trace/hold.ts";
+import type { Ends, Held, Match, Part } from "../trace/hold.ts";
+import type { Certainty } from "../trace/certainty.ts";
+import type { Profile } from "../trace/profile.ts";
+import { profileOfRun } from "../trace/run-profile.ts";
+import { PHASE_BIT } from "../trace/step-names.ts";
+import type { ProfileSource } from "./profile-report.ts";
 
 /** What a run gave and what made it, as one JSON object: tables and pages are made from it. */
 export interface RunReport {
@@ -25,15 +31,34 @@ export interface RunReport {
   readonly inputs: readonly { readonly name: string; readonly sha256: string }[];
   readonly outputs: readonly OutputReport[];
   readonly cycles: CyclesReport;
-  /** Against a recorded profile; null where the run was held against none. */
-  readonly match: null;
-  readonly ends: null;
+  /** The recorded profile that the run was held against; null where it was held against none. */
+  readonly profile: ProfileSource | null;
+  readonly match: Match | null;
+  readonly ends: Ends | null;
+  /** Signed errors by kernels, copies, exchange and sync, and what none of these explains. */
+  readonly parts: PartsReport | null;
   /** One entry per output; null where the result was not checked. */
   readonly accuracy: readonly AccuracyReport[] | null;
   readonly findings: readonly FindingReport[];
   /** Choices that the run made where the chip's behaviour is not known. */
   readonly assumed: readonly string[];
   readonly wall: { readonly planMs: number; readonly runMs: number; readonly checkMs: number };
+}
+
+export interface PartsReport {
+  /** Tiles whose every time is known: the parts are sums over these. */
+  readonly tiles: number;
+  readonly parts: readonly Part[];
+  readonly residualCycles: number;
+}
+
+/** A profile to hold a run against. */
+export interface Recorded {
+  readonly source: ProfileSource;
+  readonly profile: Profile;
+  readonly certainty: Certainty | null;
+  /** Whether the user named it; else it counts only where it is of this schedule. */
+  readonly isAsked: boolean;
 }
 
 export interface OutputReport {
@@ -100,11 +125,16 @@ export interface RunFacts {
   readonly outputs: ReadonlyMap<string, HostTensor>;
   readonly accuracy: readonly AccuracyReport[] | null;
   readonly findings: readonly Finding[];
+  readonly recorded: Recorded | null;
   readonly wall: RunReport["wall"];
 }
 
+/** Share of a bundled profile's steps that a schedule must have to be the one that was recorded. */
+const FEWEST_MATCHED = 0.5;
+
 export function runReport(facts: RunFacts): RunReport {
   const { schedule, target, timing, numerics } = facts;
+  const held = heldOf(facts);
   return {
     tilesim: facts.version,
     target: target.name,
@@ -122,24 +152,54 @@ export function runReport(facts: RunFacts): RunReport {
       dtype,
       sha256: sha256(data),
     })),
-    cycles: cyclesReport(schedule, timing),
-    match: null,
-    ends: null,
+    cycles: cyclesReport(timing, held),
+    profile: held && facts.recorded ? facts.recorded.source : null,
+    match: held?.match ?? null,
+    ends: held?.ends ?? null,
+    parts: held && {
+      tiles: held.wholeTiles,
+      parts: held.parts,
+      residualCycles: held.residualCycles,
+    },
     accuracy: facts.accuracy,
-    findings: facts.findings.map(findingReport),
+    findings: [...facts.findings, ...mismatchFindings(held)].map(findingReport),
     assumed: metAssumptions(schedule, target, timing, facts.backend === null ? null : numerics),
     wall: facts.wall,
   };
 }
 
-function cyclesReport(schedule: Schedule, timing: Timing): CyclesReport {
-  const measured = measuredOf(schedule);
+function heldOf({ recorded, schedule, timing, target }: RunFacts): Held | null {
+  if (!recorded) return null;
+  const run = profileOfRun(schedule, timing, target, { activities: false });
+  const held = holdAgainst(recorded.profile, recorded.certainty, run);
+  const { matched, visible } = held.match;
+  return recorded.isAsked || matched >= FEWEST_MATCHED * visible ? held : null;
+}
+
+function mismatchFindings(held: Held | null): Finding[] {
+  if (!held || held.match.mismatchCount === 0) return [];
+  const { visible, matched, mismatches } = held.match;
+  const [first] = mismatches;
+  return [
+    {
+      code: "PROFILE_DIFFERS",
+      severity: "error",
+      what:
+        `${visible - matched} of ${visible} steps that the profile shows are not the schedule's at their place; ` +
+        `the first has ${first.field} ${first.recorded ?? "none"}, the schedule ${first.scheduled ?? "none"}`,
+      where: { tile: first.physicalTile, step: first.step, field: first.field },
+      fix: "Give the program or the schedule that was recorded; --json lists the steps",
+    },
+  ];
+}
+
+function cyclesReport(timing: Timing, held: Held | null): CyclesReport {
   const rows = new Map<string, KernelReport>();
   for (const { call, cost, samples } of timing.kernels) {
     const bytes = "bytes" in call.spec ? call.spec.bytes : null;
     const invocations = call.invocations.length;
     const key = JSON.stringify([call.operation, call.kernel, bytes, invocations, cost.cycles]);
-    const recorded = measured.kernel(call.kernel, call.spec, invocations);
+    const recorded = held?.kernelCycles.get(workKey(call.kernel, bytes, invocations)) ?? null;
     const before = rows.get(key)?.calls ?? 0;
     rows.set(key, {
       operation: call.operation,
@@ -155,12 +215,12 @@ function cyclesReport(schedule: Schedule, timing: Timing): CyclesReport {
   }
   return {
     total: timing.total,
-    recorded: measured.total,
-    errorPercent: errorPercent(timing.total, measured.total),
+    recorded: held?.recordedTotal ?? null,
+    errorPercent: errorPercent(timing.total, held?.recordedTotal ?? null),
     tileCycles: timing.ledger.totals(),
     kernels: [...rows.values()],
     phases: timing.phases.map(({ step, schedule: phase }, index) => {
-      const recorded = measured.phase(index);
+      const recorded = held?.phaseCycles.get(PHASE_BIT + index) ?? null;
       return {
         phase: index,
         operation: step.operation,

@@ -25,6 +25,8 @@ export interface Timing {
   readonly kernels: readonly KernelTiming[];
   /** One entry per exchange step, in order of execution. */
   readonly phases: readonly PhaseTiming[];
+  /** When each tile began its first step. */
+  readonly starts: Int32Array;
   /** When each tile's step ended, step by step: [executed step][tile]; -1 where the tile had no part. */
   readonly ends: readonly Int32Array[];
 }
@@ -71,9 +73,10 @@ export function timeSchedule(
   );
   const atTurn = (time: number): number =>
     Math.ceil(time / timing.cyclesPerBundle) * timing.cyclesPerBundle;
-  const starts = ways.map((way) => atTurn(timing.entry + way));
-  const first = starts.reduce((least, start) => Math.min(least, start), starts[0]);
-  starts.forEach((start, tile) => ledger.spend(tile, "idle", start - first));
+  const entries = Int32Array.from(ways, (way) => atTurn(timing.entry + way));
+  const first = entries.reduce((least, entry) => Math.min(least, entry), entries[0]);
+  const starts = entries.map((entry) => entry - first);
+  starts.forEach((start, tile) => ledger.spend(tile, "idle", start));
   const kernels = new Map<KernelCall, { cost: Cost; samples: number }>();
   const phases: PhaseTiming[] = [];
   const ends: Int32Array[] = [];
@@ -170,6 +173,7 @@ export function timeSchedule(
     total: ledger.elapsed,
     kernels: [...kernels].map(([call, entry]) => ({ call, ...entry })),
     phases,
+    starts,
     ends,
   };
 }

@@ -19,15 +19,21 @@ import { PHASE_BIT } from "./step-names.ts";
 
 /**
  * The profile that the chip would have recorded of a run: each tile's steps as osmarks/ipu-stack describes them
- * (F6.5), with the cycles of `timing`. Counters start at 0.
+ * (F6.5), with the cycles of `timing`. Counters start at 0. Exchange activities are the most of it, and can be left
+ * out.
  */
-export function profileOfRun(schedule: Schedule, timing: Timing, target: Target): Profile {
-  const steps = stepsOf(schedule, timing);
+export function profileOfRun(
+  schedule: Schedule,
+  timing: Timing,
+  target: Target,
+  { activities = true }: { readonly activities?: boolean } = {},
+): Profile {
+  const steps = stepsOf(schedule, timing, activities);
   const physical = physicalTiles(target);
   const tiles = steps.map((own, tile) => ({
     physicalTile: physical[tile],
     samples: own.map(({ step, end }, index): Sample => ({
-      start: index === 0 ? 0 : own[index - 1].end,
+      start: index === 0 ? timing.starts[tile] : own[index - 1].end,
       end,
       step,
     })),
@@ -45,7 +51,7 @@ interface TimedStep {
 }
 
 /** Each logical tile's steps in order, with the cycle at which each ended. */
-function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
+function stepsOf(schedule: Schedule, timing: Timing, withActivities: boolean): TimedStep[][] {
   const { tiles } = schedule;
   const steps = Array.from({ length: tiles }, (): TimedStep[] => []);
   // Every step counts; a merged sample skips the numbers of the work items that it holds.
@@ -69,7 +75,8 @@ function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
     const ends = timing.ends[executed++];
     const timed = timing.phases[phase];
     const number = PHASE_BIT + phase++;
-    const activities = activitiesByTile(timed, tiles);
+    const { horizons } = timed.schedule;
+    const activities = withActivities ? activitiesByTile(timed, tiles) : null;
     const active = describeExchange(step, timed.schedule.eventCycles);
     const inactive = describeSync(step);
     for (let tile = 0; tile < tiles; tile++) {
@@ -77,7 +84,7 @@ function stepsOf(schedule: Schedule, timing: Timing): TimedStep[][] {
       workItems[tile]++;
       const place = { localIndex: own.length, phase: number };
       const described =
-        activities[tile].length > 0 ? { ...active, activities: activities[tile] } : inactive;
+        horizons[tile] > 0 ? { ...active, activities: activities?.[tile] ?? [] } : inactive;
       own.push({ step: { ...described, ...place }, end: ends[tile] });
     }
   };
