@@ -77,7 +77,7 @@ describe.concurrent("a command line", () => {
     ["BAD_USAGE", "two places for a schedule",           "plan gemm -o a.json --json",                   /--output and --json/],
     ["BAD_USAGE", "an unknown program",                  "plan conv",                                    /conv/],
     ["BAD_USAGE", "a program that every object has",     "plan constructor",                             /constructor/],
-    ["BAD_USAGE", "a profile",                           `replay ${SMALL} profile.capnp`,                /profile.capnp/],
+    ["FILE_UNREADABLE", "a profile that is not there",   `replay ${SMALL} profile.capnp`,                /profile.capnp/],
     ["BAD_USAGE", "an argument too few for inspect",     "inspect"],
     ["BAD_USAGE", "an argument too few for compare",     "compare a.profile",                            /Not enough/],
     ["BAD_USAGE", "an argument too many for query",      "query a.profile b.profile"],

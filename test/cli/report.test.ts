@@ -9,6 +9,7 @@ import type { RunReport } from "../../src/report/run-report.ts";
 import { report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
+const BUNDLED = join(import.meta.dirname, "../../data/siglip-attention.profile.gz");
 
 const number = v.pipe(v.number(), v.finite());
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -53,8 +54,20 @@ const promised = v.object({
       }),
     ),
   }),
-  match: v.null(),
-  ends: v.null(),
+  match: orNull(
+    v.object({ tiles: count, visible: count, matched: count, mismatches: v.array(v.unknown()) }),
+  ),
+  ends: orNull(
+    v.object({
+      visible: count,
+      within12: count,
+      within30: count,
+      medianAbs: number,
+      p95Abs: number,
+      worst: orNull(v.object({ physicalTile: count, step: count, error: number })),
+      totalErrorPercent: number,
+    }),
+  ),
   accuracy: orNull(
     v.array(
       v.object({
@@ -178,7 +191,29 @@ describe.concurrent("the report of", () => {
       ...[4989, 1375, 4989, 1375, 4989, 1375],
       ...[1661, 4395, 5249, 32153, 37865],
     ]);
-    expect(kernels.filter((kernel) => kernel.recorded !== null).length).toBeGreaterThan(10);
+    expect(kernels.filter(({ cycles, recorded: each }) => cycles !== each)).toEqual([]);
+    const { match, ends, parts } = given;
+    expect(match).toMatchObject({ tiles: 1472, visible: 30_081, matched: 30_081, mismatches: [] });
+    expect(ends?.visible).toBe(30_714);
+    expect(ends?.exact).toBeGreaterThanOrEqual(30_581);
+    expect(ends?.worst?.kernel).toBe("exchange 6");
+    expect(parts?.residualCycles).toBe(0);
+  });
+
+  test("a run that is not the one recorded is held against nothing unless that is asked for", async () => {
+    const given = await report(folder, `replay ${SMALL} --cycles-only`);
+    expect([given.match, given.ends, given.profile, given.cycles.recorded]).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+    const asked = await tilesim(folder, `replay ${SMALL} --cycles-only --json`, BUNDLED);
+    expect(asked.code).toBe(1);
+    const held = JSON.parse(asked.stdout) as RunReport;
+    expect(held.profile?.file).toBe(BUNDLED);
+    expect(held.match?.mismatches.length).toBe(100);
+    expect(held.findings).toEqual([expect.objectContaining({ code: "PROFILE_DIFFERS" })]);
   });
 
   test("a run for people says the same, with no progress in a pipe", async () => {
