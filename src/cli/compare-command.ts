@@ -11,7 +11,7 @@ export const compareCommand: CommandModule<object, CompareArguments> = {
       .positional("profile-a", {
         type: "string",
         demandOption: true,
-        describe: "a profile that ipu-stack recorded",
+        describe: "a profile that ipu-stack recorded, or a schedule file, whose run it then is",
       })
       .positional("profile-b", {
         type: "string",
@@ -19,12 +19,13 @@ export const compareCommand: CommandModule<object, CompareArguments> = {
         describe: "the one that is held against it",
       })
       .example("$0 compare run.profile other.profile", "steps, by cycles moved")
+      .example("$0 compare run.profile siglip.json", "a schedule's run against a profile")
       .example(
         "$0 compare run.profile other.profile --group-by operation --json",
         "operations, as JSON",
       ) as unknown as Argv<CompareArguments>,
   handler: async (options) => {
     const { compare } = await import("./profile-actions.ts");
-    compare(options);
+    await compare(options);
   },
 };

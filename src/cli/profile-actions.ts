@@ -56,15 +56,15 @@ export function query(options: QueryArguments): void {
 }
 
 /** `tilesim compare`. */
-export function compare(options: CompareArguments): void {
+export async function compare(options: CompareArguments): Promise<void> {
   const asked: CompareQuery = {
     groupBy: options["group-by"],
     sortBy: options["sort-by"],
     limit: whole("limit", options.limit),
     samples: whole("samples", options.samples),
   };
-  const a = read(options["profile-a"]);
-  const b = read(options["profile-b"]);
+  const a = await readEither(options["profile-a"]);
+  const b = await readEither(options["profile-b"]);
   const report: CompareReport = {
     tilesim: VERSION,
     a: a.source,
@@ -73,6 +73,19 @@ export function compare(options: CompareArguments): void {
     ...compareProfiles(a.profile, b.profile, asked),
   };
   print(options.json ? null : printComparison(report), report);
+}
+
+/** A profile, or the one that the run of a schedule file would leave. */
+async function readEither(file: string): Promise<LoadedProfile> {
+  if (!file.endsWith(".json")) return read(file);
+  const progress = new Progress();
+  progress.say(`running ${file}`);
+  try {
+    const { profileOfSchedule } = await import("./schedule-profile.ts");
+    return profileOfSchedule(file);
+  } finally {
+    progress.end();
+  }
 }
 
 function read(file: string): LoadedProfile {

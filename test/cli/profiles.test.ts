@@ -9,7 +9,7 @@ import type { Profile } from "../../src/trace/profile.ts";
 import { writeProfile } from "../../src/trace/write-profile.ts";
 import { COMPUTE, exchange, recorded, tile, work } from "../trace/recorded.ts";
 import { pack } from "../trace/support.ts";
-import { expectRefused, testFolder, tilesim } from "./support.ts";
+import { expectRefused, report, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
 
@@ -285,6 +285,19 @@ describe.concurrent("compare", () => {
       "-4.55 %",
       "10",
     ]);
+  });
+
+  test("takes a schedule for the profile that its run would leave", async () => {
+    const made = await tilesim(folder, `plan ${SMALL_GEMM} -o small.json`);
+    expect(made.code).toBe(0);
+    const { cycles } = await report(folder, "run small.json --cycles-only");
+    const same = await json<CompareReport>("compare small.json small.json");
+    expect(same.elapsedCycles).toEqual({ a: cycles.total, b: cycles.total, difference: 0 });
+    expect(same.samples.same).toBe(same.samples.a);
+    const { samples } = await json<CompareReport>("compare a.profile small.json");
+    expect(samples.onlyB).toBeGreaterThan(0);
+    file("broken.json", "{}");
+    expectRefused(await tilesim(folder, "compare a.profile broken.json"), "FILE_MALFORMED");
   });
 
   test("says nothing moved between a profile and itself", async () => {
