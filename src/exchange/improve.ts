@@ -58,7 +58,9 @@ export function improvePhase(
     best = better;
     improvements++;
   }
-  return Object.assign(scheduleOf(phase, target, best.timeline, tiles), { improvements });
+  return Object.assign(scheduleOf(phase, target, best.timeline, best.order, tiles), {
+    improvements,
+  });
 }
 
 /** The first shorter placement that moves one transfer of the critical chain before its blocker; or null. */

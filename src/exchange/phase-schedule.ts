@@ -25,8 +25,8 @@ export interface PhaseActivities {
   readonly transfer: Int32Array;
   readonly tile: Int32Array;
   readonly kind: Uint8Array;
-  /** When the transfer takes its endpoints: its send goes out `lead` cycles later. */
-  readonly origin: Int32Array;
+  /** The transfer's place in the order in which all were placed. */
+  readonly rank: Int32Array;
   /** Of a send when words leave, of a receive when they are written to memory. */
   readonly start: Int32Array;
   readonly end: Int32Array;
@@ -39,6 +39,7 @@ export function scheduleOf(
   phase: PreparedPhase,
   target: Target,
   { origins, horizons }: Timeline,
+  order: Int32Array,
   tiles: number,
 ): PhaseSchedule {
   const { sendItems, receiveItems } = phase;
@@ -56,7 +57,7 @@ export function scheduleOf(
     lowerBound,
     chainBound: chainBoundOf(phase, target),
     get activities() {
-      return (activities ??= activitiesOf(phase, target, origins));
+      return (activities ??= activitiesOf(phase, target, origins, order));
     },
   };
 }
@@ -89,7 +90,12 @@ export function chainBoundOf(phase: PreparedPhase, target: Target): number {
   return bound;
 }
 
-function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array): PhaseActivities {
+function activitiesOf(
+  phase: PreparedPhase,
+  target: Target,
+  origins: Int32Array,
+  order: Int32Array,
+): PhaseActivities {
   const { count, source, items, isWide, advance, lead, firstSlot, receiver, writeAt } = phase;
   const { minSenderEvents, receiveTail } = target.exchange;
   let length = count + firstSlot[count];
@@ -97,7 +103,10 @@ function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array)
   const transfer = new Int32Array(length);
   const tile = new Int32Array(length);
   const kind = new Uint8Array(length);
-  const originOf = new Int32Array(length);
+  const ranks = new Int32Array(count);
+  order.forEach((placed, rank) => {
+    ranks[placed] = rank;
+  });
   const start = new Int32Array(length);
   const end = new Int32Array(length);
   const horizon = new Int32Array(length);
@@ -129,6 +138,6 @@ function activitiesOf(phase: PreparedPhase, target: Target, origins: Int32Array)
     end[at] = senderHorizon;
     horizon[at++] = senderHorizon;
   }
-  for (let i = 0; i < length; i++) originOf[i] = origins[transfer[i]];
-  return { count: length, transfer, tile, kind, origin: originOf, start, end, horizon };
+  const rank = transfer.map((i) => ranks[i]);
+  return { count: length, transfer, tile, kind, rank, start, end, horizon };
 }

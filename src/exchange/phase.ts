@@ -30,8 +30,8 @@ export function schedulePhase(
 ): PhaseSchedule {
   const phase = preparePhase(transfers, target, tiles);
   const timeline = new Timeline(phase, target, keepElementsApart);
-  placeInListOrder(phase, timeline);
-  return scheduleOf(phase, target, timeline, tiles);
+  const order = placeInListOrder(phase, timeline);
+  return scheduleOf(phase, target, timeline, order, tiles);
 }
 
 /** Places all transfers and gives their order. */

@@ -158,14 +158,14 @@ function entry(name: string, value: string | number): MetadataEntry {
   return { name, value: String(value) };
 }
 
-/** Each tile's activities, in the order in which their transfers begin: so the recorded profile has them. */
+/** Each tile's activities, in the order in which their transfers were placed: so the recorded profile has them. */
 function activitiesByTile({ schedule }: PhaseTiming, tiles: number): ExchangeActivity[][] {
-  const { count, tile, kind, origin, start, end } = schedule.activities;
+  const { count, tile, kind, rank, start, end } = schedule.activities;
   const byTile = Array.from({ length: tiles }, (): number[] => []);
   for (let i = 0; i < count; i++) byTile[tile[i]].push(i);
   return byTile.map((own) =>
     own
-      .sort((a, b) => origin[a] - origin[b] || a - b)
+      .sort((a, b) => rank[a] - rank[b] || a - b)
       .map((i) => ({ kind: ACTIVITY_KINDS[kind[i]], start: start[i], end: end[i] })),
   );
 }

@@ -121,7 +121,7 @@ const BYTE_OF: ReadonlyMap<string, number> = new Map(
 /**
  * One text for all that a capture may make of the same bytes: characters of two bytes composed and decomposed, of
  * which 0xc2 0xad shows nothing; spaces dropped beside others; 0x8a and 0x8e before a byte from 0x80 to 0xbf shown as
- * 0xd0 and 0xde, and that byte then not always as itself.
+ * 0xd0 and 0xde, and that byte then not always as itself; 0xc3 before a space as 0xe0.
  */
 function canonical(text: string): string {
   const bytes = Array.from(text, (character) => BYTE_OF.get(character) ?? 0x3f);
@@ -138,7 +138,7 @@ function canonical(text: string): string {
       const code = ((byte & 0x1f) << 6) | (next & 0x3f);
       out.push(code < 0xa0 ? SHOWN[code] : takeApart(String.fromCharCode(code).normalize("NFKC")));
       i++;
-    } else out.push(SHOWN[byte]);
+    } else out.push(byte === 0xc3 && SHOWN[next] === " " ? "à" : SHOWN[byte]);
   }
   return out.join("").replace(/[ \u00a0Â]/g, "");
 }

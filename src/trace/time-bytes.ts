@@ -5,8 +5,8 @@ const isSpace = (text: string): boolean => text === " ";
 
 /**
  * What a capture may show of two bytes that follow each other: each as itself; as one character, where they are
- * UTF-8, or what that is composed of; and a first byte 0x8a or 0x8e before one of 0x80 to 0xbf as 0xd0 or 0xde,
- * which is not explained but seen wherever the bytes are known.
+ * UTF-8, or what that is composed of. A first byte 0x8a or 0x8e before one of 0x80 to 0xbf shows as 0xd0 or 0xde,
+ * and 0xc3 before a space as 0xe0: not explained, but seen wherever the bytes are known.
  */
 export function shownPair(first: number, second: number): readonly string[] {
   const plain = SHOWN[first] + SHOWN[second];
@@ -22,6 +22,7 @@ export function shownPair(first: number, second: number): readonly string[] {
     if (code === 0xad) shown.push("");
     if (code === 0xa0) shown.push(" ");
   }
+  if (first === 0xc3 && isSpace(SHOWN[second])) shown.push("à ");
   if (follows && first === 0x8a) shown.push("Ð" + SHOWN[second]);
   if (follows && first === 0x8e) shown.push("Þ" + SHOWN[second]);
   return [...new Set(shown)];
