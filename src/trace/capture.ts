@@ -8,8 +8,8 @@ import { SimError } from "../base/errors.ts";
  */
 const WINDOWS_1252_HIGH = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ";
 
-/** Largest text that is read: a profile of a chip is some 20 MB. */
-export const MOST_CAPTURE_BYTES: number = 512 * 2 ** 20;
+/** Largest text that is read, and largest file: a profile of a chip is some 20 MB. */
+export const MOST_CAPTURE_BYTES: number = 2 ** 26;
 
 /** The character that shows a lone byte; empty: the byte is gone. */
 export const SHOWN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {

@@ -61,6 +61,35 @@ describe("a profile saved as text", () => {
   );
 });
 
+const FUZZ_SEED = 20_260_806;
+
+test(`a capture that is cut, doubled, overwritten or mixed, 30 times from seed ${FUZZ_SEED}: a profile or a typed error`, () => {
+  const random = generator(FUZZ_SEED);
+  const below = (most: number): number => Math.floor(random() * most);
+  const whole = damaged(recorded, []);
+  for (let turn = 0; turn < 30; turn++) {
+    let text = whole;
+    for (let edit = below(6); edit >= 0; edit--) {
+      const from = below(text.length);
+      const to = Math.min(text.length, from + below(3000));
+      const part = [
+        "",
+        text.slice(from, to) + text.slice(from, to),
+        text.slice(from, to).replaceAll(/./gsu, () => String.fromCharCode(32 + below(400))),
+        whole.slice(below(whole.length), below(whole.length)),
+      ][below(4)];
+      text = text.slice(0, from) + part + text.slice(to);
+    }
+    try {
+      const { profile, certainty } = recover(text);
+      expect(readProfile(writeProfile(profile))).toEqual(profile);
+      expect(certainty).toHaveLength(profile.tiles.length);
+    } catch (error) {
+      expect(error).toMatchObject({ code: "FILE_MALFORMED" });
+    }
+  }
+});
+
 /** Samples that have a length are those recorded; at least as many as given. */
 function expectTrue({ tiles }: Profile, fewest: number): void {
   let timed = 0;
