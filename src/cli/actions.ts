@@ -4,8 +4,9 @@ import { IPU21 } from "../target/ipu21.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { execute } from "./execute.ts";
 import type { RunOptions, ShapeOptions } from "./options.ts";
+import { rejectOverwrites } from "./overwrites.ts";
 import { printReport } from "./print.ts";
-import { MOST_FILE_BYTES, programOf, rejectUnread } from "./programs.ts";
+import { MOST_FILE_BYTES, programFiles, programOf, rejectUnread } from "./programs.ts";
 import { table } from "./table.ts";
 
 export interface PlanArguments extends ShapeOptions {
@@ -33,6 +34,9 @@ export async function planProgram(options: PlanArguments): Promise<void> {
       fix: "Drop one of them",
     });
   }
+  if (options.output !== undefined) {
+    rejectOverwrites([options.output], programFiles(options.program));
+  }
   const { schedule, scheduleText } = await planned(options.program, options);
   const { validateSchedule } = await import("../sim/validate.ts");
   validateSchedule(schedule, IPU21);
@@ -50,7 +54,8 @@ export async function runSchedule(options: RunArguments): Promise<void> {
   const loaded = await loadSchedule(options.schedule);
   if (options.against === undefined) rejectUnread(null, options);
   const program = options.against === undefined ? null : await programOf(options.against, options);
-  await runAndPrint({ ...loaded, program, planMs: performance.now() - start, options });
+  const files = [options.schedule, ...programFiles(options.against)];
+  await runAndPrint({ ...loaded, program, files, planMs: performance.now() - start, options });
 }
 
 /** `tilesim replay`. */
@@ -69,7 +74,8 @@ export async function replay(options: ReplayArguments): Promise<void> {
       ? await planned("siglip-attention", options)
       : await loadSchedule(options.schedule);
   const planMs = performance.now() - start;
-  await runAndPrint({ schedule, scheduleText, program, planMs, options });
+  const files = options.schedule === undefined ? [] : [options.schedule];
+  await runAndPrint({ schedule, scheduleText, program, files, planMs, options });
 }
 
 /** Prints a run's report; the process ends with 1 where a finding is an error. */

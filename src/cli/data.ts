@@ -27,7 +27,7 @@ export function loadInputs(
   bindings: readonly Binding[],
   options: DataOptions,
 ): Map<string, HostTensor> {
-  const files = filesByName(bindings, options);
+  const files = inputFiles(bindings, options);
   return new Map(
     bindings.map((binding, index) => {
       const file = files.get(binding.name);
@@ -38,9 +38,14 @@ export function loadInputs(
   );
 }
 
-function filesByName(
+/**
+ * The file of each tensor that one is given for, by the tensor's name.
+ *
+ * @throws SimError `BAD_USAGE`
+ */
+export function inputFiles(
   bindings: readonly Binding[],
-  { input = [], weights = [] }: DataOptions,
+  { input = [], weights = [] }: Pick<DataOptions, "input" | "weights">,
 ): Map<string, string> {
   const files = new Map<string, string>();
   const names = bindings.map(({ name }) => name);
@@ -155,27 +160,31 @@ function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
   });
 }
 
-/** Writes outputs: one to the file itself, several to NAME.npy in a folder. */
-export function saveOutputs(outputs: ReadonlyMap<string, HostTensor>, path: string): void {
-  const single = outputs.size === 1 && !isFolder(path);
+/** Writes outputs, each to its file. */
+export function saveOutputs(
+  outputs: ReadonlyMap<string, HostTensor>,
+  files: ReadonlyMap<string, string>,
+): void {
   for (const [name, { shape, dtype, data }] of outputs) {
-    writeNpy(single ? path : fileOf(name, path), { shape, dtype, data } as NpyArray);
+    const file = files.get(name);
+    if (file !== undefined) writeNpy(file, { shape, dtype, data } as NpyArray);
   }
 }
 
 /**
- * That outputs can be saved where they shall go, as far as it shows before a run.
+ * The file of each output, by its name: a single one's is `path` itself, several go to NAME.npy in that folder. None
+ * where there is no path.
  *
- * @throws SimError `BAD_USAGE`
+ * @throws SimError `BAD_USAGE` where, as far as it shows before a run, they cannot be written
  */
-export function checkSavePlaces(outputs: readonly Binding[], path: string | undefined): void {
-  if (path === undefined) return;
-  if (isFolder(path)) {
-    for (const { name } of outputs) fileOf(name, path);
-    return;
-  }
+export function outputFiles(
+  outputs: readonly Binding[],
+  path: string | undefined,
+): Map<string, string> {
+  if (path === undefined) return new Map();
+  if (isFolder(path)) return new Map(outputs.map(({ name }) => [name, fileOf(name, path)]));
   const folder = outputs.length === 1 ? dirname(path) : path;
-  if (isFolder(folder)) return;
+  if (outputs.length === 1 && isFolder(folder)) return new Map([[outputs[0].name, path]]);
   throw new SimError("BAD_USAGE", {
     what: `--save-output ${path}: ${folder} is no folder`,
     where: { option: "save-output" },

@@ -17,6 +17,8 @@ export interface Job {
   readonly scheduleText: string;
   /** What the schedule computes, for the check against f64; null: not known. */
   readonly program: Program | null;
+  /** Those that schedule and program were read from. */
+  readonly files: readonly string[];
   readonly planMs: number;
   readonly options: RunOptions;
 }

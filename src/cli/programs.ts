@@ -60,6 +60,11 @@ export async function programOf(name: string, options: ShapeOptions): Promise<Pr
   }
 }
 
+/** The file that a program is read from: one of the name, or none for a built-in program. */
+export function programFiles(name: string | undefined): string[] {
+  return name === undefined || PROGRAM_NAMES.includes(name) ? [] : [name];
+}
+
 const ATTENTION = ["tokens", "heads", "head-size", "tiles", "query-parts", "key-block"] as const;
 
 /** The options that each built-in program reads; a file's program reads none. */

@@ -10,15 +10,16 @@ import type { RunFacts } from "../report/run-report.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 import { Machine } from "../sim/machine.ts";
 import type { Schedule } from "../sim/schedule.ts";
-import { checkSavePlaces, loadInputs, saveOutputs } from "./data.ts";
+import { inputFiles, loadInputs, outputFiles, saveOutputs } from "./data.ts";
 import type { Job, StartFacts } from "./execute.ts";
 import type { RunOptions } from "./options.ts";
+import { rejectOverwrites } from "./overwrites.ts";
 import type { Progress } from "./progress.ts";
 
 /** Runs a schedule with values, checks the outputs and saves them. */
 export async function runValues(
   facts: StartFacts,
-  { program, planMs, options }: Job,
+  { program, files, planMs, options }: Job,
   progress: Progress,
 ): Promise<RunFacts> {
   const { schedule, target, numerics, exchange } = facts;
@@ -29,9 +30,10 @@ export async function runValues(
     if (program !== null && options.check !== "none") checkAgainst(program, schedule);
     // Checks the schedule, whose tensors could be of any size until then.
     const machine = await Machine.create(schedule, target, backend, exchange);
+    const saved = outputFiles(schedule.outputs, options["save-output"]);
+    rejectOverwrites(saved.values(), [...files, ...inputFiles(schedule.inputs, options).values()]);
     progress.say("making inputs");
     const inputs = loadInputs(schedule.inputs, options);
-    checkSavePlaces(schedule.outputs, options["save-output"]);
     for (const [name, tensor] of inputs) {
       progress.say(`writing ${name}`);
       machine.write(name, tensor);
@@ -52,7 +54,7 @@ export async function runValues(
       ...accuracyFindings(reports),
       ...(checked?.findings ?? []),
     ];
-    if (options["save-output"] !== undefined) saveOutputs(outputs, options["save-output"]);
+    saveOutputs(outputs, saved);
     return {
       ...facts,
       timing,
