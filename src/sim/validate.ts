@@ -8,6 +8,7 @@ import type { KernelCall } from "../kernels/call.ts";
 import type { Transfer } from "../kernels/exchange.ts";
 import type { Operand, Operands } from "../kernels/kernel.ts";
 import { kernelOf } from "../kernels/registry.ts";
+import { isSymbol, isSymbolOf, LONE, symbol } from "../kernels/symbol.ts";
 import { elementOf } from "../target/ipu21.ts";
 import type { Target } from "../target/target.ts";
 import { partnerOf } from "../target/topology.ts";
@@ -20,7 +21,7 @@ const MOST_STEPS = 1_000_000;
 const MOST_ENDS = 2 ** 26;
 
 /**
- * That a schedule means something on the target: kernels known and their specifications sound, every access
+ * That a schedule means something on the target: kernels known and named as their specifications, these sound, every access
  * inside its tile and aligned, operands apart where they must be, no two transfers on the same bytes.
  * A run trusts what passed here.
  *
@@ -137,6 +138,7 @@ function checkCompute(
   for (const call of calls) {
     const kernel = kernelOf(call.spec);
     kernel.check(call.spec);
+    checkSymbol(call, step);
     const operands = kernel.operands(call.spec);
     if (call.tiles.length === 0) throw invalid(`${call.kernel} is called on no tile`, { step });
     for (const tile of call.tiles) {
@@ -166,6 +168,24 @@ function checkCompute(
       checkOverlaps(operands, all, call, step, target);
     }
   }
+}
+
+/** A call is named for what it computes: its specification alone says what that is. */
+function checkSymbol({ kernel, spec }: KernelCall, step: string): void {
+  if (isSymbolOf(kernel, spec)) return;
+  const fix = `Name it ${symbol(spec, LONE)}, or change its spec, which says what is computed`;
+  if (isSymbol(kernel)) {
+    throw new SimError("SCHEDULE_INVALID", {
+      what: `a call of ${kernel} has the spec of another kernel`,
+      where: { step, kernel },
+      fix,
+    });
+  }
+  throw new SimError("UNKNOWN_KERNEL", {
+    what: `no kernel is called ${JSON.stringify(kernel)}`,
+    where: { step, kernel },
+    fix,
+  });
 }
 
 interface PlacedOperand {

@@ -97,6 +97,19 @@ describe("a compute step", () => {
     }
   });
 
+  // prettier-ignore
+  test.each([
+    ["UNKNOWN_KERNEL",   "no kernel",                 "made_up",                          GELU],
+    ["UNKNOWN_KERNEL",   "a kind, which is no name",  "gelu",                             GELU],
+    ["SCHEDULE_INVALID", "another kernel",            "ipu_stack_add_f16",                GELU],
+    ["SCHEDULE_INVALID", "another type",              "ipu_stack_add_f32",                ADD],
+    ["SCHEDULE_INVALID", "another way to copy",       "ipu_stack_copy_u32",               COPY],
+  ])("gives %s where a call has the name of %s", (code, _why, kernel, spec) => {
+    const call = callOf(spec, [0], { output: A, inputs: spec === ADD ? [B, C] : [B] });
+    check([compute(call)]);
+    expectCode(code, () => check([compute({ ...call, kernel })]));
+  });
+
   test("says in which step of which repeat the fault is", () => {
     const inner: Step = { kind: "repeat", times: 1, body: [compute(), one(GELU, A, A, A)] };
     expect(() => check([compute(), compute(), inner])).toThrowError(/step 2\.1/);
