@@ -1,12 +1,20 @@
 import { SimError } from "../base/errors.ts";
 import { readBytes, writeAside } from "../io/files.ts";
 import { IPU21 } from "../target/ipu21.ts";
+import type { Program } from "../plan/program.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { execute } from "./execute.ts";
 import type { RunOptions, ShapeOptions } from "./options.ts";
 import { rejectOverwrites } from "./overwrites.ts";
 import { printReport } from "./print.ts";
-import { MOST_FILE_BYTES, programFiles, programOf, rejectUnread } from "./programs.ts";
+import {
+  hasFreeGrids,
+  MOST_FILE_BYTES,
+  ownGrids,
+  programFiles,
+  programOf,
+  rejectUnread,
+} from "./programs.ts";
 import { table } from "./table.ts";
 
 export interface PlanArguments extends ShapeOptions {
@@ -53,7 +61,10 @@ export async function runSchedule(options: RunArguments): Promise<void> {
   const start = performance.now();
   const loaded = await loadSchedule(options.schedule);
   if (options.against === undefined) rejectUnread(null, options);
-  const program = options.against === undefined ? null : await programOf(options.against, options);
+  const program =
+    options.against === undefined
+      ? null
+      : await programFor(loaded.schedule, options.against, options);
   const files = [options.schedule, ...programFiles(options.against)];
   await runAndPrint({ ...loaded, program, files, planMs: performance.now() - start, options });
 }
@@ -68,14 +79,15 @@ export async function replay(options: ReplayArguments): Promise<void> {
     });
   }
   const start = performance.now();
-  const program = await programOf("siglip-attention", options);
-  const { schedule, scheduleText } =
-    options.schedule === undefined
-      ? await planned("siglip-attention", options)
-      : await loadSchedule(options.schedule);
+  if (options.schedule === undefined) {
+    const made = await planned("siglip-attention", options);
+    await runAndPrint({ ...made, files: [], planMs: performance.now() - start, options });
+    return;
+  }
+  const loaded = await loadSchedule(options.schedule);
+  const program = await programFor(loaded.schedule, "siglip-attention", options);
   const planMs = performance.now() - start;
-  const files = options.schedule === undefined ? [] : [options.schedule];
-  await runAndPrint({ schedule, scheduleText, program, files, planMs, options });
+  await runAndPrint({ ...loaded, program, files: [options.schedule], planMs, options });
 }
 
 /** Prints a run's report; the process ends with 1 where a finding is an error. */
@@ -92,11 +104,27 @@ interface LoadedSchedule {
   readonly scheduleText: string;
 }
 
-async function planned(name: string, options: ShapeOptions): Promise<LoadedSchedule> {
-  const { plan } = await import("../plan/plan.ts");
+async function planned(
+  name: string,
+  options: ShapeOptions,
+): Promise<LoadedSchedule & { readonly program: Program }> {
+  const program = await programOf(name, options);
   const { formatSchedule } = await import("../sim/schedule-file.ts");
-  const schedule = plan(await programOf(name, options), IPU21);
-  return { schedule, scheduleText: formatSchedule(schedule) };
+  const made = hasFreeGrids(name, options)
+    ? (await import("../plan/fit.ts")).planFitting(program, IPU21, ownGrids(name))
+    : { program, schedule: (await import("../plan/plan.ts")).plan(program, IPU21) };
+  return { ...made, scheduleText: formatSchedule(made.schedule) };
+}
+
+/** The program that a schedule is held against, with the grids that the schedule has. */
+async function programFor(
+  schedule: Schedule,
+  name: string,
+  options: ShapeOptions,
+): Promise<Program> {
+  const program = await programOf(name, options);
+  if (!hasFreeGrids(name, options)) return program;
+  return (await import("../plan/fit.ts")).plannedFrom(program, schedule, IPU21);
 }
 
 /** @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED` */

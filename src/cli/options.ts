@@ -33,7 +33,10 @@ export const SHAPE_OPTIONS: Readonly<Record<keyof ShapeOptions, Options>> = {
   n: { type: "number", describe: "gemm: columns of the result (default 1152)" },
   k: { type: "number", describe: "gemm: inner length (default 1152)" },
   tiles: { type: "number", describe: "tiles that may be used (default 1472)" },
-  grid: { type: "string", describe: "grid of the gemms, MxNxK tiles, 46x16x2 for instance" },
+  grid: {
+    type: "string",
+    describe: "grid of the gemms, MxNxK tiles, 46x16x2 for instance (default: one that fits)",
+  },
   orientation: {
     choices: ["plain", "swapped"],
     describe: "gemm: which operand the kernel takes as its coefficients",

@@ -75,6 +75,18 @@ const READS: Readonly<Record<string, readonly (keyof ShapeOptions)[]>> = {
   mlp: ["tokens", "width", "hidden", "tiles"],
 };
 
+/** Whether the grids of a program are ours to choose: nobody gave any. */
+export function hasFreeGrids(name: string, { grid }: ShapeOptions): boolean {
+  return PROGRAM_NAMES.includes(name) && grid === undefined;
+}
+
+/** How to give a built-in program grids of one's own. */
+export function ownGrids(name: string): string {
+  return READS[name].includes("grid")
+    ? "or try grids of your own with --grid"
+    : "or write a program's file with grids of your own";
+}
+
 /**
  * An option that would change nothing is a mistake. `name` null: no program is asked for.
  *

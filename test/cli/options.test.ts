@@ -86,7 +86,8 @@ describe.concurrent("a command line", () => {
     ["TILE_MEMORY_FULL",  "a gemm larger than the chip", "plan gemm --m 1e6 --n 1e6 --k 1e6"],
     ["TILE_MEMORY_FULL",  "very many tokens",            "plan attention --tokens 100000000"],
     ["TILE_MEMORY_FULL",  "a very large key block",      `replay ${SMALL} --key-block 1000000000`],
-    ["TILE_MEMORY_FULL",  "the whole block on few tiles", "replay --tiles 16"],
+    ["TILE_MEMORY_FULL",  "the whole block on few tiles", "replay --tiles 16",                           /--grid/],
+    ["TILE_MEMORY_FULL",  "a perceptron on few tiles", "plan mlp --tiles 100",                           /up.weight .* program's file/],
     ["LAYOUT_INVALID",    "more elements than counted",  "plan gemm --m 9007199254740991 --n 9007199254740991"],
   ])("gives %s where it has %s", async (error, _why, line, says = /./) => {
     const run = await tilesim(folder, line);

@@ -100,6 +100,13 @@ describe.concurrent("cycles are those of the replay, and outputs are not,", () =
   });
 });
 
+test("a program that was cut to fit is run and held against f64", async () => {
+  const program = "mlp --tokens 96 --width 320 --hidden 1024 --tiles 12";
+  await tilesim(folder, `plan ${program} -o mlp.json`);
+  const given = await report(folder, `run mlp.json --check full --against ${program}`);
+  expect(given.accuracy).toMatchObject([{ output: "output", within: true }]);
+});
+
 describe.concurrent("a run", () => {
   test("says the same twice, byte by byte, but for the time it took", async () => {
     const line = `${REPLAY} --rounding stochastic --check full --json`;
