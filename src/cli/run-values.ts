@@ -10,6 +10,7 @@ import type { RunFacts } from "../report/run-report.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 import { Machine } from "../sim/machine.ts";
 import type { Schedule } from "../sim/schedule.ts";
+import { unwrittenReads } from "../sim/unwritten.ts";
 import { inputFiles, loadInputs, outputFiles, saveOutputs } from "./data.ts";
 import type { Job, StartFacts } from "./execute.ts";
 import type { RunOptions } from "./options.ts";
@@ -50,6 +51,7 @@ export async function runValues(
     const reports = check(program, inputs, outputs, options);
     const checkMs = performance.now() - checkStart;
     const findings = [
+      ...unwrittenReads(schedule),
       ...nonFiniteFindings(outputs),
       ...accuracyFindings(reports),
       ...(checked?.findings ?? []),

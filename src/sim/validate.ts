@@ -40,7 +40,9 @@ export function validateSchedule(schedule: Schedule, target: Target): void {
   const { base: baseAddress, bytes: tileBytes } = target.memory;
   const bounds = { tiles, tileBytes, baseAddress };
   checkNames(schedule);
-  for (const binding of [...schedule.inputs, ...schedule.outputs]) checkBinding(binding, bounds);
+  const inputs = schedule.inputs.map((binding) => checkBinding(binding, bounds));
+  checkInputsApart(schedule.inputs, inputs);
+  for (const binding of schedule.outputs) checkBinding(binding, bounds);
   for (const buffer of schedule.buffers) {
     for (const tile of buffer.tiles) checkSpan(bounds, tile, buffer.address, buffer.bytes, 1);
   }
@@ -104,7 +106,8 @@ function checkNames({ inputs, outputs }: Schedule): void {
   }
 }
 
-function checkBinding(binding: Binding, bounds: TileBounds): void {
+/** @returns bytes of the binding on each tile that holds some */
+function checkBinding(binding: Binding, bounds: TileBounds): Map<number, number> {
   const { name, layout, shape, dtype, address, tiles } = binding;
   const count = layout.tiling.tile_count;
   if (count > bounds.tiles) {
@@ -115,16 +118,42 @@ function checkBinding(binding: Binding, bounds: TileBounds): void {
   if (tiles && tiles.length !== count) {
     throw invalid(`${name} names ${tiles.length} tiles for a layout of ${count}`, { tensor: name });
   }
-  const used = new Set<number>();
+  const used = new Map<number, number>();
   for (const shard of resolveLayout(layout, shape, dtype).shards) {
     const tile = tiles?.[shard.tile] ?? tileId(shard.tile);
-    checkSpan(bounds, tile, address, shardBytes(shard, dtype), BYTES_PER_ELEMENT[dtype]);
+    const bytes = shardBytes(shard, dtype);
+    checkSpan(bounds, tile, address, bytes, BYTES_PER_ELEMENT[dtype]);
     const extents = extentsOf(shard);
     if (elementsOf(extents) === 0) continue;
     checkFits(layout.order, extents, dtype);
     // All shards of a binding stand at one address.
     if (used.has(tile)) throw invalid(`${name} has two shards on tile ${tile}`, { tensor: name });
-    used.add(tile);
+    used.set(tile, bytes);
+  }
+  return used;
+}
+
+/** The host writes all inputs before the run: none may lie over another. `bytesOn`: of each, on each tile. */
+function checkInputsApart(
+  inputs: readonly Binding[],
+  bytesOn: readonly ReadonlyMap<number, number>[],
+): void {
+  const byAddress = inputs
+    .map(({ name, address }, index) => ({ name, address, bytes: bytesOn[index] }))
+    .sort((a, b) => a.address - b.address);
+  const last = new Map<number, { readonly name: string; readonly end: number }>();
+  for (const { name, address, bytes } of byAddress) {
+    for (const [tile, count] of bytes) {
+      const before = last.get(tile);
+      if (before && before.end > address) {
+        throw invalid(`${before.name} and ${name} both lie at ${hex(address)} of tile ${tile}`, {
+          tensor: name,
+          tile,
+          address,
+        });
+      }
+      last.set(tile, { name, end: address + count });
+    }
   }
 }
 

@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Address } from "../../src/base/units.ts";
 import { loadInputs } from "../../src/cli/data.ts";
 import { parseNpy, readNpy, writeNpy, type NpyArray } from "../../src/io/npy.ts";
 import type { RunReport } from "../../src/report/run-report.ts";
-import type { ExchangeStep } from "../../src/sim/schedule.ts";
+import type { ExchangeStep, Schedule } from "../../src/sim/schedule.ts";
 import { formatSchedule, parseSchedule } from "../../src/sim/schedule-file.ts";
+import { IPU21 } from "../../src/target/ipu21.ts";
 import { report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
@@ -225,6 +227,24 @@ describe.concurrent("what is not finite", () => {
   });
 });
 
+describe.concurrent("a schedule that reads what nothing wrote is run, with a warning:", () => {
+  const { firstData } = IPU21.memory;
+
+  // prettier-ignore
+  test.each<[string, (schedule: Schedule) => Partial<Schedule>, RegExp]>([
+    ["no steps",                 () => ({ steps: [] }),                  /^\d+ of 1024 elements of output were never written/],
+    ["no inputs",                () => ({ inputs: [] }),                 /^transfer 0 reads .* which nothing wrote; the first of \d+ such reads/],
+    ["an output somewhere else", ({ outputs }) => ({ outputs: [{ ...outputs[0], address: (firstData + 0x8000) as Address }] }), /^\d+ of 1024 elements of output/],
+  ])("%s", async (what, change, says) => {
+    const schedule = scheduleIn("gemm.json");
+    const name = `${what.replaceAll(" ", "-")}.json`;
+    writeFileSync(join(folder, name), formatSchedule({ ...schedule, ...change(schedule) }));
+    const { findings } = await report(folder, `run ${name}`);
+    expect(findings).toMatchObject([{ code: "UNWRITTEN_READ", severity: "warning" }]);
+    expect(findings[0].what).toMatch(says);
+  });
+});
+
 describe.concurrent("a schedule that computes something else", () => {
   test("than the program that it is held against is an error, with exit code 1", async () => {
     const schedule = scheduleIn("gemm.json");
@@ -239,7 +259,10 @@ describe.concurrent("a schedule that computes something else", () => {
     );
     expect([run.code, run.stderr]).toEqual([1, ""]);
     const { findings, accuracy } = JSON.parse(run.stdout) as RunReport;
-    expect(findings).toMatchObject([{ code: "ACCURACY", severity: "error", tensor: "output" }]);
+    expect(findings).toMatchObject([
+      { code: "UNWRITTEN_READ", severity: "warning" },
+      { code: "ACCURACY", severity: "error", tensor: "output" },
+    ]);
     expect(accuracy).toMatchObject([{ within: false }]);
     const told = await tilesim(folder, `run broken.json --check full --against ${SMALL_GEMM}`);
     expect([told.code, told.stdout]).toEqual([1, expect.stringContaining("error ACCURACY: ")]);
