@@ -27,7 +27,7 @@ export const CODES = {
   EXCHANGE_INVALID: "a transfer that the fabric cannot carry",
   // what a run notices and survives
   UNWRITTEN_READ: "memory that is read before anything wrote it",
-  NON_FINITE: "an infinity or NaN in a result",
+  NON_FINITE: "an infinity or NaN in a result, or where a file has a number",
   ACCURACY: "a result further from f64 than its tolerance allows",
   BACKEND_DIFFERS: "a backend whose bits differ from the reference kernels",
   // the machine it runs on

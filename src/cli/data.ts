@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setFloat16 } from "fp16";
-import { SimError } from "../base/errors.ts";
+import { SimError, type Finding } from "../base/errors.ts";
 import { toF16 } from "../numerics/f16.ts";
 import { gaussian } from "../numerics/random.ts";
 import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
@@ -18,24 +18,43 @@ export interface DataOptions {
 /** Standard deviation of the data made here; the compiler's smoke tests use the same. */
 const DEVIATION = 0.25;
 
+/** Tensors by name, and what their files hold that these cannot. */
+export interface Inputs {
+  readonly inputs: Map<string, HostTensor>;
+  readonly findings: readonly Finding[];
+}
+
 /**
- * A tensor for each input: from the file that names it, else made from the seed.
+ * A tensor for each input: from the file that names it, else made from the seed. Finite values of a file that become
+ * infinite in a narrower type are a finding.
  *
  * @throws SimError `BAD_USAGE`, `FILE_UNREADABLE`, `FILE_MALFORMED`, `SHAPE_MISMATCH`, `DTYPE_MISMATCH`
  */
+export function readInputs(bindings: readonly Binding[], options: DataOptions): Inputs {
+  const files = inputFiles(bindings, options);
+  const inputs = new Map<string, HostTensor>();
+  const findings: Finding[] = [];
+  bindings.forEach((binding, index) => {
+    const file = files.get(binding.name);
+    let tensor: HostTensor;
+    if (file === undefined) tensor = made(binding, index, options);
+    else {
+      const array = readNpy(file);
+      tensor = converted(binding, array, file);
+      findings.push(...overflowFindings(binding, array, tensor, file));
+    }
+    checkTensor(binding, tensor);
+    inputs.set(binding.name, tensor);
+  });
+  return { inputs, findings };
+}
+
+/** The tensors of `readInputs` alone. */
 export function loadInputs(
   bindings: readonly Binding[],
   options: DataOptions,
 ): Map<string, HostTensor> {
-  const files = inputFiles(bindings, options);
-  return new Map(
-    bindings.map((binding, index) => {
-      const file = files.get(binding.name);
-      const tensor = file === undefined ? made(binding, index, options) : fromFile(binding, file);
-      checkTensor(binding, tensor);
-      return [binding.name, tensor];
-    }),
-  );
+  return readInputs(bindings, options).inputs;
 }
 
 /**
@@ -134,9 +153,36 @@ function hostHalf(value: number): number {
   return half.getUint16(0);
 }
 
+function overflowFindings(
+  { name, dtype }: Binding,
+  array: NpyArray,
+  { data }: HostTensor,
+  file: string,
+): Finding[] {
+  if (array.dtype === dtype || array.dtype === "f16") return [];
+  let count = 0;
+  let first = -1;
+  array.data.forEach((value, index) => {
+    const isInfinite =
+      dtype === "f16" ? (data[index] & 0x7fff) === 0x7c00 : !Number.isFinite(data[index]);
+    if (!Number.isFinite(value) || !isInfinite) return;
+    count++;
+    if (first < 0) first = index;
+  });
+  if (count === 0) return [];
+  return [
+    {
+      code: "NON_FINITE",
+      severity: "warning",
+      what: `${count} of ${data.length} elements of ${name} are finite in ${file} and beyond ${dtype}: read as infinite, the first at ${first}`,
+      where: { tensor: name, element: first, file },
+      fix: `Scale or clip the array to the range of ${dtype}`,
+    },
+  ];
+}
+
 /** A file's array as the binding's dtype. */
-function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
-  const array = readNpy(file);
+function converted({ name, dtype, shape }: Binding, array: NpyArray, file: string): HostTensor {
   const isShape =
     array.shape.length === shape.length && array.shape.every((extent, i) => extent === shape[i]);
   if (!isShape) {

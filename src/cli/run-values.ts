@@ -1,4 +1,4 @@
-import { SimError, type Finding } from "../base/errors.ts";
+import { SimError } from "../base/errors.ts";
 import { CheckedBackend } from "../backends/checked/checked-backend.ts";
 import { ReferenceBackend } from "../backends/reference/reference-backend.ts";
 import { createWasmBackend } from "../backends/wasm/wasm-backend.ts";
@@ -11,8 +11,9 @@ import type { HostTensor } from "../sim/host-io.ts";
 import { Machine } from "../sim/machine.ts";
 import type { Schedule } from "../sim/schedule.ts";
 import { unwrittenReads } from "../sim/unwritten.ts";
-import { inputFiles, loadInputs, outputFiles, saveOutputs } from "./data.ts";
+import { inputFiles, outputFiles, readInputs, saveOutputs } from "./data.ts";
 import type { Job, StartFacts } from "./execute.ts";
+import { accuracyFindings, nonFiniteFindings } from "./findings.ts";
 import type { RunOptions } from "./options.ts";
 import { rejectOverwrites } from "./overwrites.ts";
 import type { Progress } from "./progress.ts";
@@ -34,7 +35,7 @@ export async function runValues(
     const saved = outputFiles(schedule.outputs, options["save-output"]);
     rejectOverwrites(saved.values(), [...files, ...inputFiles(schedule.inputs, options).values()]);
     progress.say("making inputs");
-    const inputs = loadInputs(schedule.inputs, options);
+    const { inputs, findings: inputFindings } = readInputs(schedule.inputs, options);
     for (const [name, tensor] of inputs) {
       progress.say(`writing ${name}`);
       machine.write(name, tensor);
@@ -52,6 +53,7 @@ export async function runValues(
     const checkMs = performance.now() - checkStart;
     const findings = [
       ...unwrittenReads(schedule),
+      ...inputFindings,
       ...nonFiniteFindings(outputs),
       ...accuracyFindings(reports),
       ...(checked?.findings ?? []),
@@ -113,45 +115,5 @@ function check(
   return wanted.flatMap((want) => {
     const output = outputs.get(want.name);
     return output ? [accuracy(want, output.data)] : [];
-  });
-}
-
-function nonFiniteFindings(outputs: ReadonlyMap<string, HostTensor>): Finding[] {
-  return [...outputs].flatMap(([name, { data, dtype }]): Finding[] => {
-    let count = 0;
-    let first = -1;
-    data.forEach((element, index) => {
-      const isFinite = dtype === "f16" ? (element & 0x7c00) !== 0x7c00 : Number.isFinite(element);
-      if (isFinite) return;
-      count++;
-      if (first < 0) first = index;
-    });
-    if (count === 0) return [];
-    return [
-      {
-        code: "NON_FINITE",
-        severity: "warning",
-        what: `${count} of ${data.length} elements of ${name} are infinite or NaN, the first at ${first}`,
-        where: { tensor: name, element: first },
-        fix: "Look for infinities, NaN or overflow in the inputs",
-      },
-    ];
-  });
-}
-
-function accuracyFindings(reports: readonly AccuracyReport[] | null): Finding[] {
-  return (reports ?? []).flatMap(({ output, within, tolerance, worst }): Finding[] => {
-    if (within) return [];
-    const { outside, largestPart, worst: place } = tolerance;
-    const index = (place ?? worst)?.index ?? [];
-    return [
-      {
-        code: "ACCURACY",
-        severity: "error",
-        what: `${outside} elements of ${output} are further from f64 than rounding explains, up to ${largestPart.toPrecision(3)} times the tolerance`,
-        where: { tensor: output, element: index },
-        fix: "Compare with --backend reference; if that differs, report it; else the schedule is wrong",
-      },
-    ];
   });
 }

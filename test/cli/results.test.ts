@@ -227,6 +227,56 @@ describe.concurrent("what is not finite", () => {
   });
 });
 
+describe.concurrent("an input file", () => {
+  const left = (value: (i: number) => number): NpyArray => ({
+    dtype: "f32",
+    shape: [ROWS, COLUMNS],
+    data: Float32Array.from({ length: ROWS * COLUMNS }, (_, i) => value(i)),
+  });
+  const held = `--check full --against ${SMALL_GEMM}`;
+
+  test("that makes every result NaN leaves nothing to compare: a warning", async () => {
+    writeNpy(
+      join(folder, "all.npy"),
+      left(() => NaN),
+    );
+    const line = `run gemm.json --input all.npy ${held}`;
+    const { findings, accuracy } = await report(folder, line);
+    expect(accuracy).toMatchObject([{ elements: 0, worst: null, within: true }]);
+    expect(findings).toMatchObject([
+      { code: "NON_FINITE", severity: "warning", tensor: "output" },
+      { code: "ACCURACY", severity: "warning", tensor: "output" },
+    ]);
+    expect(findings[1].what).toContain("all 1024 elements");
+    const { code, stdout } = await tilesim(folder, line);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("nothing to compare, 1024 NaN")]);
+    expect(stdout).not.toContain("within tolerance");
+  });
+
+  test("of numbers beyond f16 is read as infinite there: a warning that counts them", async () => {
+    // One that is infinite in the file as well, and the largest that rounds to a half.
+    const values = new Map([
+      [5, 1e6],
+      [6, Infinity],
+      [64, -65520],
+      [65, 65519],
+    ]);
+    writeNpy(
+      join(folder, "wide.npy"),
+      left((i) => values.get(i) ?? 0.5),
+    );
+    const { findings } = await report(folder, `run gemm.json --input wide.npy ${held}`);
+    expect(findings[0]).toMatchObject({
+      code: "NON_FINITE",
+      severity: "warning",
+      tensor: "left",
+      element: 5,
+    });
+    expect(findings[0].what).toMatch(/^2 of 2048 elements of left are finite in wide.npy/);
+    expect(findings.slice(1)).toMatchObject([{ code: "NON_FINITE", tensor: "output" }]);
+  });
+});
+
 describe.concurrent("a schedule that reads what nothing wrote is run, with a warning:", () => {
   const { firstData } = IPU21.memory;
 
@@ -266,5 +316,10 @@ describe.concurrent("a schedule that computes something else", () => {
     expect(accuracy).toMatchObject([{ within: false }]);
     const told = await tilesim(folder, `run broken.json --check full --against ${SMALL_GEMM}`);
     expect([told.code, told.stdout]).toEqual([1, expect.stringContaining("error ACCURACY: ")]);
+    // The verdict's own numbers: the worst element's error is beyond its tolerance.
+    const verdict =
+      /OUTSIDE tolerance in \d+ elements, at most \S+ times it \((\S+) of (\S+) at \[/;
+    const [, error, tolerance] = verdict.exec(told.stdout) ?? [];
+    expect(Number(error)).toBeGreaterThan(Number(tolerance));
   });
 });
