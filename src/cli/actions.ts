@@ -59,8 +59,8 @@ export async function planProgram(options: PlanArguments): Promise<void> {
 /** `tilesim run`. */
 export async function runSchedule(options: RunArguments): Promise<void> {
   const start = performance.now();
-  const loaded = await loadSchedule(options.schedule);
   if (options.against === undefined) rejectUnread(null, options);
+  const loaded = await loadSchedule(options.schedule);
   const program =
     options.against === undefined
       ? null
@@ -84,8 +84,10 @@ export async function replay(options: ReplayArguments): Promise<void> {
     await runAndPrint({ ...made, files: [], planMs: performance.now() - start, options });
     return;
   }
+  const isHeld = !options["cycles-only"] && options.check !== "none";
+  if (!isHeld) rejectUnread(null, options);
   const loaded = await loadSchedule(options.schedule);
-  const program = await programFor(loaded.schedule, "siglip-attention", options);
+  const program = isHeld ? await programFor(loaded.schedule, "siglip-attention", options) : null;
   const planMs = performance.now() - start;
   await runAndPrint({ ...loaded, program, files: [options.schedule], planMs, options });
 }
@@ -116,15 +118,36 @@ async function planned(
   return { ...made, scheduleText: formatSchedule(made.schedule) };
 }
 
-/** The program that a schedule is held against, with the grids that the schedule has. */
+/**
+ * The program that a schedule is held against, with the grids that the schedule has.
+ *
+ * @throws SimError `BAD_USAGE` for options that say otherwise than the schedule
+ */
 async function programFor(
   schedule: Schedule,
   name: string,
   options: ShapeOptions,
 ): Promise<Program> {
   const program = await programOf(name, options);
-  if (!hasFreeGrids(name, options)) return program;
-  return (await import("../plan/fit.ts")).plannedFrom(program, schedule, IPU21);
+  const otherwise = (option: keyof ShapeOptions, what: string): SimError =>
+    new SimError("BAD_USAGE", { what, where: { option }, fix: `Drop --${option}` });
+  for (const option of ["query-parts", "key-block"] as const) {
+    if (options[option] === undefined) continue;
+    throw otherwise(
+      option,
+      `--${option} changes nothing that a schedule's outputs are held against`,
+    );
+  }
+  if (options.tiles !== undefined && options.tiles !== schedule.tiles) {
+    const what = `--tiles is ${options.tiles}, the schedule has ${schedule.tiles}`;
+    throw otherwise("tiles", what);
+  }
+  const { hasGridsOf, plannedFrom } = await import("../plan/fit.ts");
+  if (hasFreeGrids(name, options)) return plannedFrom(program, schedule, IPU21);
+  if (options.grid !== undefined && !hasGridsOf(schedule, program)) {
+    throw otherwise("grid", `--grid is ${options.grid}, the schedule's gemms are cut otherwise`);
+  }
+  return program;
 }
 
 /** @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED` */

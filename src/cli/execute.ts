@@ -47,7 +47,6 @@ export async function execute(job: Job): Promise<RunReport> {
       exchange: options.exchange,
     };
     if (options["cycles-only"]) {
-      rejectValueOptions(options);
       progress.say("counting cycles");
       const start = performance.now();
       validateSchedule(schedule, IPU21);
@@ -95,16 +94,4 @@ function checkThreads(threads: number): void {
     where: { option: "threads" },
     fix: `Give 1 to ${MOST_THREADS}`,
   });
-}
-
-/** Options that ask for values mean nothing where none are computed. */
-function rejectValueOptions(options: RunOptions): void {
-  for (const name of ["input", "weights", "save-output"] as const) {
-    if (options[name] === undefined) continue;
-    throw new SimError("BAD_USAGE", {
-      what: `--${name} beside --cycles-only, which computes no values`,
-      where: { option: name },
-      fix: "Drop one of them",
-    });
-  }
 }

@@ -26,7 +26,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 try {
   const args = hideBin(process.argv);
-  checkArguments(args);
+  const commands = [replayCommand, planCommand, runCommand].map(({ command }) => String(command));
+  checkArguments(args, commands);
   await yargs(args)
     .scriptName("tilesim")
     .usage("$0 <command>\n\nSimulates a tiled, IPU-like accelerator: values and cycles.")

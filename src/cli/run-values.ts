@@ -1,4 +1,4 @@
-import { SimError } from "../base/errors.ts";
+import { SimError, type Finding } from "../base/errors.ts";
 import { CheckedBackend } from "../backends/checked/checked-backend.ts";
 import { ReferenceBackend } from "../backends/reference/reference-backend.ts";
 import { createWasmBackend } from "../backends/wasm/wasm-backend.ts";
@@ -57,6 +57,7 @@ export async function runValues(
       ...nonFiniteFindings(outputs),
       ...accuracyFindings(reports),
       ...(checked?.findings ?? []),
+      ...(checked !== null && program === null ? [NOTHING_HELD] : []),
     ];
     saveOutputs(outputs, saved);
     return {
@@ -73,6 +74,15 @@ export async function runValues(
     await backend.close();
   }
 }
+
+/** Of a full check of a run that names no program. */
+const NOTHING_HELD: Finding = {
+  code: "ACCURACY",
+  severity: "note",
+  what: "kernels were checked against the reference; outputs were held against nothing",
+  where: {},
+  fix: "Name the program that they come from with --against",
+};
 
 function backendOf(options: RunOptions): Backend {
   const { backend, threads, simd } = options;

@@ -51,22 +51,23 @@ function hasCode(error: unknown, ...codes: readonly Code[]): error is SimError {
   return error instanceof SimError && codes.includes(error.code);
 }
 
-/**
- * Of a program and its regridded forms the one that a schedule was planned from, told by how the weights are spread;
- * the program itself where none is it.
- */
+/** Of a program and its regridded forms the one that has a schedule's grids; the program itself where none has. */
 export function plannedFrom(program: Program, schedule: Schedule, target: Target): Program {
-  const isIts = ({ operations }: Program): boolean =>
-    operations.every((operation) => {
-      if (operation.kind !== "gemm") return true;
-      const weights = schedule.inputs.find(({ name }) => name === operation.right);
-      if (!weights) return true;
-      const { replicas, axes } = weights.layout.tiling;
-      const parts = axes.map(({ partitions }) => partitions);
-      const { m, n, k } = operation.grid;
-      return replicas === m && parts.join() === [k, n].join();
-    });
-  return [program, ...regridded(program, target)].find(isIts) ?? program;
+  const all = [program, ...regridded(program, target)];
+  return all.find((one) => hasGridsOf(schedule, one)) ?? program;
+}
+
+/** Whether a schedule's gemms are cut as the program says, told by how the weights are spread. */
+export function hasGridsOf(schedule: Schedule, { operations }: Program): boolean {
+  return operations.every((operation) => {
+    if (operation.kind !== "gemm") return true;
+    const weights = schedule.inputs.find(({ name }) => name === operation.right);
+    if (!weights) return true;
+    const { replicas, axes } = weights.layout.tiling;
+    const parts = axes.map(({ partitions }) => partitions);
+    const { m, n, k } = operation.grid;
+    return replicas === m && parts.join() === [k, n].join();
+  });
 }
 
 /** One way to cut a gemm. */

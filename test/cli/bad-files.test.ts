@@ -182,6 +182,13 @@ describe.concurrent("a schedule file", () => {
   test.each([
     ["another shape", `${SMALL_GEMM.replace("--m 32", "--m 48")}`, /left/],
     ["other inputs", "mlp", /input/],
+    [
+      "other tiles",
+      SMALL_GEMM.replace("--tiles 8", "--tiles 16"),
+      /--tiles is 16, the schedule has 8/,
+    ],
+    ["another grid", `${SMALL_GEMM} --grid 1x2x4`, /--grid is 1x2x4/],
+    ["other key blocks", "attention --key-block 16", /--key-block changes nothing/],
   ])("gives BAD_USAGE where it is held against a program of %s", async (_why, program, says) => {
     const run = await tilesim(folder, `run gemm.json --against ${program}`);
     expectRefused(run, "BAD_USAGE");

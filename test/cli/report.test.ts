@@ -163,6 +163,11 @@ describe.concurrent("the report of", () => {
     const given = await report(folder, "run gemm.json");
     expectWhole(given);
     expect(given).toMatchObject({ program: "gemm", accuracy: null, findings: [] });
+    const full = await report(folder, "run gemm.json --check full");
+    expect(full).toMatchObject({
+      accuracy: null,
+      findings: [{ code: "ACCURACY", severity: "note" }],
+    });
     const held = await report(folder, `run gemm.json --check full --against ${SMALL_GEMM}`);
     expectWhole(held);
     expect(held.accuracy).toMatchObject([{ heads: null, elements: 32 * 32, within: true }]);

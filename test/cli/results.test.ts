@@ -9,7 +9,7 @@ import type { RunReport } from "../../src/report/run-report.ts";
 import type { ExchangeStep, Schedule } from "../../src/sim/schedule.ts";
 import { formatSchedule, parseSchedule } from "../../src/sim/schedule-file.ts";
 import { IPU21 } from "../../src/target/ipu21.ts";
-import { report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
+import { expectRefused, report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
 const REPLAY = `replay ${SMALL}`;
@@ -100,6 +100,16 @@ describe.concurrent("cycles are those of the replay, and outputs are not,", () =
     const other = await report(folder, `${REPLAY} --cycles-only`);
     expect(other.cycles).toEqual(base.cycles);
   });
+});
+
+test("a schedule that is held against nothing takes no shape", async () => {
+  for (const option of ["--check none", "--cycles-only"]) {
+    const line = `replay --schedule block.json ${option}`;
+    expect((await tilesim(folder, line)).code).toBe(0);
+    expectRefused(await tilesim(folder, `${line} --tokens 20`), "BAD_USAGE");
+  }
+  const held = `run gemm.json --against ${SMALL_GEMM} --grid 2x2x2`;
+  expect((await report(folder, held)).accuracy).toMatchObject([{ within: true }]);
 });
 
 test("a program that was cut to fit is run and held against f64", async () => {
