@@ -125,12 +125,33 @@ export const PLAN_OPTIONS: Readonly<Record<keyof ShapeOptions | "output" | "json
   json: { type: "boolean", default: false, describe: "print the schedule itself" },
 };
 
+type BlockOption = Exclude<
+  keyof ShapeOptions,
+  "hidden" | "m" | "n" | "k" | "orientation" | "gemm-weights"
+>;
+
+/** Shape options of the block that `replay` plans. */
+export const BLOCK_OPTIONS: readonly BlockOption[] = [
+  "tokens",
+  "width",
+  "heads",
+  "head-size",
+  "tiles",
+  "grid",
+  "query-parts",
+  "key-block",
+];
+
+const BLOCK_SHAPE = Object.fromEntries(
+  BLOCK_OPTIONS.map((name) => [name, SHAPE_OPTIONS[name]]),
+) as Record<BlockOption, Options>;
+
 /** Options of `replay`. */
 export const REPLAY_OPTIONS: Readonly<
-  Record<keyof RunOptions | keyof ShapeOptions | "schedule", Options>
+  Record<keyof RunOptions | BlockOption | "schedule", Options>
 > = {
   ...RUN_OPTIONS,
-  ...SHAPE_OPTIONS,
+  ...BLOCK_SHAPE,
   schedule: { type: "string", describe: "run this schedule file instead of planning one" },
 };
 
