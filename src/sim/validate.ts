@@ -169,6 +169,7 @@ function checkCompute(
     kernel.check(call.spec);
     checkSymbol(call, step);
     const operands = kernel.operands(call.spec);
+    checkElements(call, operands, step);
     if (call.tiles.length === 0) throw invalid(`${call.kernel} is called on no tile`, { step });
     for (const tile of call.tiles) {
       if (busy.has(tile)) {
@@ -214,6 +215,37 @@ function checkSymbol({ kernel, spec }: KernelCall, step: string): void {
     what: `no kernel is called ${JSON.stringify(kernel)}`,
     where: { step, kernel },
     fix,
+  });
+}
+
+/**
+ * Elements are stated of all operands or of none, and no more than the specification has room for. Attention's state
+ * is counted in profiles in a way of its own.
+ */
+function checkElements(
+  { kernel, spec, elements }: KernelCall,
+  operands: Operands,
+  step: string,
+): void {
+  if (elements.length === 0) return;
+  const all = [operands.output, ...operands.inputs];
+  if (elements.length !== all.length) {
+    throw invalid(
+      `${kernel} has ${all.length} operands, elements are stated of ${elements.length}`,
+      {
+        step,
+        kernel,
+      },
+    );
+  }
+  if (spec.kind === "attention-softmax" || spec.kind === "attention-merge") return;
+  all.forEach(({ name, dtype, bytes }, index) => {
+    const most = bytes / BYTES_PER_ELEMENT[dtype];
+    if (elements[index] <= most) return;
+    throw invalid(
+      `${kernel} has ${elements[index]} elements of ${name} by its elements, ${most} by its spec`,
+      { step, kernel, operand: name },
+    );
   });
 }
 

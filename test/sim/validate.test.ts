@@ -110,6 +110,21 @@ describe("a compute step", () => {
     expectCode(code, () => check([compute({ ...call, kernel })]));
   });
 
+  // prettier-ignore
+  test.each([
+    ["",                 "none at all",                []],
+    ["",                 "as many as there is room for", [32, 32, 256]],
+    ["",                 "fewer: the rest is padding", [9, 9, 1]],
+    ["SCHEDULE_INVALID", "of too few operands",        [32, 32]],
+    ["SCHEDULE_INVALID", "of too many operands",       [32, 32, 256, 1]],
+    ["SCHEDULE_INVALID", "more of the output",         [33, 32, 256]],
+    ["SCHEDULE_INVALID", "more of the right operand",  [32, 32, 257]],
+  ])("gives %j where a gemm of 2 x 16 x 16 has elements: %s", (code, _why, elements) => {
+    const step = compute({ ...callOf(GEMM, [0], { output: A, inputs: [B, INTERLEAVED] }), elements });
+    if (code === "") check([step]);
+    else expectCode(code, () => check([step]));
+  });
+
   test("says in which step of which repeat the fault is", () => {
     const inner: Step = { kind: "repeat", times: 1, body: [compute(), one(GELU, A, A, A)] };
     expect(() => check([compute(), compute(), inner])).toThrowError(/step 2\.1/);
