@@ -7,7 +7,8 @@
 export const CODES = {
   // what a user gives
   BAD_USAGE: "an option or a combination of options that means nothing",
-  FILE_UNREADABLE: "a file that cannot be read or written",
+  FILE_UNREADABLE: "a file that cannot be read",
+  FILE_UNWRITABLE: "a file, or standard output, that cannot be written",
   FILE_MALFORMED: "a file that is not what it should be",
   SHAPE_MISMATCH: "a shape that does not fit the operation or the other operand",
   DTYPE_MISMATCH: "an element type other than the one that is needed",

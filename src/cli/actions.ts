@@ -7,6 +7,7 @@ import { execute } from "./execute.ts";
 import type { RunOptions, ShapeOptions } from "./options.ts";
 import { rejectOverwrites } from "./overwrites.ts";
 import { printReport } from "./print.ts";
+import { printable, printableJson } from "./printable.ts";
 import {
   hasFreeGrids,
   MOST_FILE_BYTES,
@@ -96,7 +97,7 @@ export async function replay(options: ReplayArguments): Promise<void> {
 async function runAndPrint(job: Parameters<typeof execute>[0]): Promise<void> {
   const report = await execute(job);
   process.stdout.write(
-    job.options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, IPU21.clockHz),
+    job.options.json ? `${printableJson(report)}\n` : printReport(report, IPU21.clockHz),
   );
   if (report.findings.some(({ severity }) => severity === "error")) process.exitCode = 1;
 }
@@ -170,9 +171,9 @@ function summary(schedule: Schedule, file: string | undefined): string {
   });
   const end = Math.max(...schedule.buffers.map(({ address, bytes }) => address + bytes), 0);
   return (
-    `${schedule.program} on ${schedule.tiles} tiles of ${schedule.target}: ${schedule.steps.length} steps, ` +
+    `${printable(schedule.program)} on ${schedule.tiles} tiles of ${schedule.target}: ${schedule.steps.length} steps, ` +
     `${schedule.buffers.length} buffers up to 0x${end.toString(16)}\n\n` +
     `${table(["step", "operation", "what", "tiles or transfers", "bytes sent"], steps)}\n` +
-    (file === undefined ? "" : `\nwritten to ${file}\n`)
+    (file === undefined ? "" : `\nwritten to ${printable(file)}\n`)
   );
 }

@@ -69,6 +69,9 @@ export function checkArguments(args: readonly string[], commands: readonly strin
     if (value.trim() === "" || isNext) {
       throw bad(`--${long} has no value`, "Put one behind it", long);
     }
+    if (type === "number" && Number.isNaN(Number(value))) {
+      throw bad(`--${long} is ${JSON.stringify(value)}`, "Give a number", long);
+    }
     given.set(long, value);
   }
   checkIdle(given);
@@ -82,6 +85,20 @@ function checkIdle(given: ReadonlyMap<string, string>): void {
     const other = value === undefined ? `--${beside}` : `--${beside} ${value}`;
     throw bad(`--${idle} beside ${other}, ${why}`, "Drop one of them", idle);
   }
+}
+
+/** What yargs says of too few arguments, with the name of the one that is missing; null: it says something else. */
+export function missingArgument(
+  args: readonly string[],
+  commands: readonly string[],
+  said: string,
+): SimError | null {
+  const [, got] = /^Not enough non-option arguments: got (\d+)/.exec(said) ?? [];
+  const usage = commands.find((command) => args.includes(command.split(" ")[0]));
+  if (got === undefined || usage === undefined) return null;
+  const [name, ...positionals] = usage.split(" ");
+  const missing = positionals[Number(got)] ?? "<argument>";
+  return bad(`${name} needs a ${missing.replace(/\W/g, "")}`, `Give it: tilesim ${usage}`);
 }
 
 /** Names of the arguments of the command that is named. */

@@ -86,7 +86,7 @@ export function inputFiles(
     files.set(name, file);
   };
   for (const entry of input) {
-    const [name, file] = splitName(entry);
+    const [name, file] = splitName(entry, "input");
     const inputs = bindings.filter(({ role }) => role === "input");
     if (name === null && inputs.length !== 1) {
       throw new SimError("BAD_USAGE", {
@@ -98,7 +98,7 @@ export function inputFiles(
     add(name ?? inputs[0].name, file, "input");
   }
   for (const entry of weights) {
-    const [name, file] = splitName(entry);
+    const [name, file] = splitName(entry, "weights");
     if (name !== null) {
       add(name, file, "weights");
       continue;
@@ -117,9 +117,18 @@ export function inputFiles(
   return files;
 }
 
-function splitName(entry: string): readonly [string | null, string] {
+/** The name, null where none is given, and the file. */
+function splitName(entry: string, option: string): readonly [string | null, string] {
   const at = entry.indexOf("=");
-  return at < 0 ? [null, entry] : [entry.slice(0, at), entry.slice(at + 1)];
+  if (at < 0) return [null, entry];
+  const [name, file] = [entry.slice(0, at), entry.slice(at + 1)];
+  const empty = name === "" ? "tensor" : file === "" ? "file" : null;
+  if (empty === null) return [name, file];
+  throw new SimError("BAD_USAGE", {
+    what: `--${option} ${entry} names no ${empty}`,
+    where: { option },
+    fix: "Give NAME=FILE, or the file alone",
+  });
 }
 
 function isFolder(path: string): boolean {

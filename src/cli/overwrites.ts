@@ -1,11 +1,12 @@
 import { fstatSync, statSync, type BigIntStats } from "node:fs";
 import { SimError } from "../base/errors.ts";
+import { checkReplaceable } from "../io/files.ts";
 
 /**
- * That no output takes the place of a file that was read, or of the one that the report goes to. Files are told
+ * That outputs can be written, and that none takes the place of a file that was read, or of the one that the report goes to. Files are told
  * apart by device and number, so that no link hides one.
  *
- * @throws SimError `BAD_USAGE`
+ * @throws SimError `BAD_USAGE`, `FILE_UNWRITABLE`
  */
 export function rejectOverwrites(outputs: Iterable<string>, inputs: Iterable<string>): void {
   const read = new Map<string, string>();
@@ -15,6 +16,7 @@ export function rejectOverwrites(outputs: Iterable<string>, inputs: Iterable<str
   }
   const reports = new Set([1, 2].map((stream) => identity(fstatSync(stream, { bigint: true }))));
   for (const path of outputs) {
+    checkReplaceable(path);
     const file = fileAt(path);
     if (file === null) continue;
     const input = read.get(file);

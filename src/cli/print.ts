@@ -1,6 +1,7 @@
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Finding } from "../base/errors.ts";
 import type { RunReport } from "../report/run-report.ts";
+import { printable } from "./printable.ts";
 import { percent, table } from "./table.ts";
 
 /** A run report as text for people. */
@@ -8,7 +9,9 @@ export function printReport(report: RunReport, clockHz: number): string {
   const { cycles, accuracy, findings, outputs, wall } = report;
   const sections = [heading(report)];
   for (const { name, shape, dtype, sha256 } of outputs) {
-    sections.push(`output ${name} [${shape.join(", ")}] ${dtype}, sha256 ${sha256.slice(0, 16)}`);
+    sections.push(
+      `output ${printable(name)} [${shape.join(", ")}] ${dtype}, sha256 ${sha256.slice(0, 16)}`,
+    );
   }
   if (accuracy) sections.push(accuracy.map(printAccuracy).join("\n"));
   sections.push(
@@ -58,7 +61,7 @@ function heading(report: RunReport): string {
   const how = backend
     ? `${backend.name} (${backend.description}), rounding ${rounding}`
     : "cycles only";
-  return `tilesim ${report.tilesim}: ${report.program} on ${report.tiles} tiles of ${report.target}, ${how}`;
+  return `tilesim ${report.tilesim}: ${printable(report.program)} on ${report.tiles} tiles of ${report.target}, ${how}`;
 }
 
 function kernelName(row: RunReport["cycles"]["kernels"][number]): string {
@@ -70,7 +73,7 @@ function printAccuracy(report: AccuracyReport): string {
   const { output, heads, maxAbs, rms, relL2, worst, elements, nonFinite } = report;
   const number = (value: number): string => value.toExponential(2);
   const where = heads === null ? `${elements} elements` : `heads ${heads.join(", ")}`;
-  const start = `${output} against f64 (${where}): `;
+  const start = `${printable(output)} against f64 (${where}): `;
   if (!worst) {
     const { nan, infinite, unlike } = nonFinite;
     return `${start}nothing to compare, ${nan} NaN and ${infinite} infinite, ${unlike} of them otherwise in f64`;
@@ -115,5 +118,5 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
 }
 
 export function printFinding({ code, severity, what, fix }: Finding): string {
-  return `${severity} ${code}: ${what}. ${fix}.`;
+  return printable(`${severity} ${code}: ${what}. ${fix}.`);
 }

@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** A table for people: columns padded, numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const text = rows.map((row) => row.map(format));
@@ -24,7 +26,7 @@ export type Cell = string | number | null;
 
 function format(cell: Cell): string {
   if (cell === null) return "-";
-  if (typeof cell === "string") return cell;
+  if (typeof cell === "string") return printable(cell);
   return Number.isInteger(cell) ? cell.toLocaleString("en-US") : cell.toPrecision(4);
 }
 

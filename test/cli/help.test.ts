@@ -106,7 +106,7 @@ describe("standard output", () => {
     async () => {
       const { code, stderr } = await shell(folder, `$TILESIM ${PLAN} --json > /dev/full`);
       expect(code).toBe(3);
-      expect(stderr).toMatch(/^FILE_UNREADABLE: cannot write to standard output: [^\n]+\n$/);
+      expect(stderr).toMatch(/^FILE_UNWRITABLE: cannot write to standard output: [^\n]+\n$/);
     },
   );
 
