@@ -7,7 +7,8 @@
 export const CODES = {
   // what a user gives
   BAD_USAGE: "an option or a combination of options that means nothing",
-  FILE_UNREADABLE: "a file that cannot be read or written",
+  FILE_UNREADABLE: "a file that cannot be read",
+  FILE_UNWRITABLE: "a file, or standard output, that cannot be written",
   FILE_MALFORMED: "a file that is not what it should be",
   SHAPE_MISMATCH: "a shape that does not fit the operation or the other operand",
   DTYPE_MISMATCH: "an element type other than the one that is needed",
@@ -26,7 +27,8 @@ export const CODES = {
   EXCHANGE_RACE: "two transfers of one phase that write the same bytes",
   EXCHANGE_INVALID: "a transfer that the fabric cannot carry",
   // what a run notices and survives
-  NON_FINITE: "an infinity or NaN in a result",
+  UNWRITTEN_READ: "memory that is read before anything wrote it",
+  NON_FINITE: "an infinity or NaN in a result, or where a file has a number",
   ACCURACY: "a result further from f64 than its tolerance allows",
   PROFILE_DIFFERS: "steps that a recorded profile shows otherwise than the schedule has them",
   BACKEND_DIFFERS: "a backend whose bits differ from the reference kernels",

@@ -1,6 +1,9 @@
 import * as v from "valibot";
 import { SimError } from "./errors.ts";
 
+/** The field of a file that is wrong as a whole. */
+const WHOLE = "(the whole file)";
+
 /**
  * Untrusted JSON text as what `schema` describes.
  *
@@ -29,9 +32,14 @@ export function parseJson<Schema extends v.GenericSchema>(
     const result = v.safeParse(schema, data, { abortEarly: true, abortPipeEarly: true });
     if (result.success) return result.output;
     const [issue] = result.issues;
-    const field = v.getDotPath(issue) ?? "(the whole file)";
+    const path = v.getDotPath(issue) ?? WHOLE;
+    // A list has none of an object's fields: name it, not the first of these.
+    const last = issue.path?.at(-1) as
+      { readonly input?: unknown; readonly key?: unknown } | undefined;
+    const isList = Array.isArray(last?.input) && typeof last.key === "string";
+    const field = isList ? path.split(".").slice(0, -1).join(".") || WHOLE : path;
     throw new SimError("FILE_MALFORMED", {
-      what: `${field}: ${issue.message}`,
+      what: `${field}: ${isList ? "a list, no object" : issue.message}`,
       where: { file, field },
       fix: "Correct the field",
     });

@@ -58,6 +58,8 @@ export interface Tolerance {
   readonly outside: number;
   readonly largestPart: number;
   readonly worst: Difference | null;
+  /** Tolerance of that element. */
+  readonly atWorst: number | null;
 }
 
 /**
@@ -72,7 +74,8 @@ export function accuracy(want: Evaluated, output: Elements): AccuracyReport {
   const histogram = new Map<number, number>();
   let [elements, sumSquares, wantSquares, maxAbs, worstAt] = [0, 0, 0, 0, -1];
   let [nan, infinite, unlike, firstUnlike] = [0, 0, 0, -1];
-  let [outside, largestPart, largestPartAt, toleranceSquares, largestTolerance] = [0, 0, -1, 0, 0];
+  let [outside, largestPart, largestPartAt, toleranceAt] = [0, 0, -1, 0];
+  let [toleranceSquares, largestTolerance] = [0, 0];
   const gotAt = (i: number): number => {
     const element = output[rows[Math.floor(i / columns)] * columns + (i % columns)];
     return isHalf ? F16_VALUES[element] : element;
@@ -99,7 +102,9 @@ export function accuracy(want: Evaluated, output: Elements): AccuracyReport {
     largestTolerance = Math.max(largestTolerance, tolerance);
     const part = error / tolerance;
     if (part > 1) outside++;
-    if (part > largestPart || largestPartAt < 0) [largestPart, largestPartAt] = [part, i];
+    if (part > largestPart || largestPartAt < 0) {
+      [largestPart, largestPartAt, toleranceAt] = [part, i, tolerance];
+    }
   }
   const difference = (i: number): Difference | null =>
     i < 0
@@ -128,6 +133,7 @@ export function accuracy(want: Evaluated, output: Elements): AccuracyReport {
       outside,
       largestPart,
       worst: difference(largestPartAt),
+      atWorst: largestPartAt < 0 ? null : toleranceAt,
     },
     within: outside === 0 && unlike === 0,
   };

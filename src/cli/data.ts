@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setFloat16 } from "fp16";
-import { SimError } from "../base/errors.ts";
+import { SimError, type Finding } from "../base/errors.ts";
 import { toF16 } from "../numerics/f16.ts";
 import { gaussian } from "../numerics/random.ts";
 import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
@@ -18,29 +18,53 @@ export interface DataOptions {
 /** Standard deviation of the data made here; the compiler's smoke tests use the same. */
 const DEVIATION = 0.25;
 
+/** Tensors by name, and what their files hold that these cannot. */
+export interface Inputs {
+  readonly inputs: Map<string, HostTensor>;
+  readonly findings: readonly Finding[];
+}
+
 /**
- * A tensor for each input: from the file that names it, else made from the seed.
+ * A tensor for each input: from the file that names it, else made from the seed. Finite values of a file that become
+ * infinite in a narrower type are a finding.
  *
  * @throws SimError `BAD_USAGE`, `FILE_UNREADABLE`, `FILE_MALFORMED`, `SHAPE_MISMATCH`, `DTYPE_MISMATCH`
  */
+export function readInputs(bindings: readonly Binding[], options: DataOptions): Inputs {
+  const files = inputFiles(bindings, options);
+  const inputs = new Map<string, HostTensor>();
+  const findings: Finding[] = [];
+  bindings.forEach((binding, index) => {
+    const file = files.get(binding.name);
+    let tensor: HostTensor;
+    if (file === undefined) tensor = made(binding, index, options);
+    else {
+      const array = readNpy(file);
+      tensor = converted(binding, array, file);
+      findings.push(...overflowFindings(binding, array, tensor, file));
+    }
+    checkTensor(binding, tensor);
+    inputs.set(binding.name, tensor);
+  });
+  return { inputs, findings };
+}
+
+/** The tensors of `readInputs` alone. */
 export function loadInputs(
   bindings: readonly Binding[],
   options: DataOptions,
 ): Map<string, HostTensor> {
-  const files = filesByName(bindings, options);
-  return new Map(
-    bindings.map((binding, index) => {
-      const file = files.get(binding.name);
-      const tensor = file === undefined ? made(binding, index, options) : fromFile(binding, file);
-      checkTensor(binding, tensor);
-      return [binding.name, tensor];
-    }),
-  );
+  return readInputs(bindings, options).inputs;
 }
 
-function filesByName(
+/**
+ * The file of each tensor that one is given for, by the tensor's name.
+ *
+ * @throws SimError `BAD_USAGE`
+ */
+export function inputFiles(
   bindings: readonly Binding[],
-  { input = [], weights = [] }: DataOptions,
+  { input = [], weights = [] }: Pick<DataOptions, "input" | "weights">,
 ): Map<string, string> {
   const files = new Map<string, string>();
   const names = bindings.map(({ name }) => name);
@@ -62,7 +86,7 @@ function filesByName(
     files.set(name, file);
   };
   for (const entry of input) {
-    const [name, file] = splitName(entry);
+    const [name, file] = splitName(entry, "input");
     const inputs = bindings.filter(({ role }) => role === "input");
     if (name === null && inputs.length !== 1) {
       throw new SimError("BAD_USAGE", {
@@ -74,7 +98,7 @@ function filesByName(
     add(name ?? inputs[0].name, file, "input");
   }
   for (const entry of weights) {
-    const [name, file] = splitName(entry);
+    const [name, file] = splitName(entry, "weights");
     if (name !== null) {
       add(name, file, "weights");
       continue;
@@ -93,9 +117,18 @@ function filesByName(
   return files;
 }
 
-function splitName(entry: string): readonly [string | null, string] {
+/** The name, null where none is given, and the file. */
+function splitName(entry: string, option: string): readonly [string | null, string] {
   const at = entry.indexOf("=");
-  return at < 0 ? [null, entry] : [entry.slice(0, at), entry.slice(at + 1)];
+  if (at < 0) return [null, entry];
+  const [name, file] = [entry.slice(0, at), entry.slice(at + 1)];
+  const empty = name === "" ? "tensor" : file === "" ? "file" : null;
+  if (empty === null) return [name, file];
+  throw new SimError("BAD_USAGE", {
+    what: `--${option} ${entry} names no ${empty}`,
+    where: { option },
+    fix: "Give NAME=FILE, or the file alone",
+  });
 }
 
 function isFolder(path: string): boolean {
@@ -129,9 +162,36 @@ function hostHalf(value: number): number {
   return half.getUint16(0);
 }
 
+function overflowFindings(
+  { name, dtype }: Binding,
+  array: NpyArray,
+  { data }: HostTensor,
+  file: string,
+): Finding[] {
+  if (array.dtype === dtype || array.dtype === "f16") return [];
+  let count = 0;
+  let first = -1;
+  array.data.forEach((value, index) => {
+    const isInfinite =
+      dtype === "f16" ? (data[index] & 0x7fff) === 0x7c00 : !Number.isFinite(data[index]);
+    if (!Number.isFinite(value) || !isInfinite) return;
+    count++;
+    if (first < 0) first = index;
+  });
+  if (count === 0) return [];
+  return [
+    {
+      code: "NON_FINITE",
+      severity: "warning",
+      what: `${count} of ${data.length} elements of ${name} are finite in ${file} and beyond ${dtype}: read as infinite, the first at ${first}`,
+      where: { tensor: name, element: first, file },
+      fix: `Scale or clip the array to the range of ${dtype}`,
+    },
+  ];
+}
+
 /** A file's array as the binding's dtype. */
-function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
-  const array = readNpy(file);
+function converted({ name, dtype, shape }: Binding, array: NpyArray, file: string): HostTensor {
   const isShape =
     array.shape.length === shape.length && array.shape.every((extent, i) => extent === shape[i]);
   if (!isShape) {
@@ -155,27 +215,31 @@ function fromFile({ name, dtype, shape }: Binding, file: string): HostTensor {
   });
 }
 
-/** Writes outputs: one to the file itself, several to NAME.npy in a folder. */
-export function saveOutputs(outputs: ReadonlyMap<string, HostTensor>, path: string): void {
-  const single = outputs.size === 1 && !isFolder(path);
+/** Writes outputs, each to its file. */
+export function saveOutputs(
+  outputs: ReadonlyMap<string, HostTensor>,
+  files: ReadonlyMap<string, string>,
+): void {
   for (const [name, { shape, dtype, data }] of outputs) {
-    writeNpy(single ? path : fileOf(name, path), { shape, dtype, data } as NpyArray);
+    const file = files.get(name);
+    if (file !== undefined) writeNpy(file, { shape, dtype, data } as NpyArray);
   }
 }
 
 /**
- * That outputs can be saved where they shall go, as far as it shows before a run.
+ * The file of each output, by its name: a single one's is `path` itself, several go to NAME.npy in that folder. None
+ * where there is no path.
  *
- * @throws SimError `BAD_USAGE`
+ * @throws SimError `BAD_USAGE` where, as far as it shows before a run, they cannot be written
  */
-export function checkSavePlaces(outputs: readonly Binding[], path: string | undefined): void {
-  if (path === undefined) return;
-  if (isFolder(path)) {
-    for (const { name } of outputs) fileOf(name, path);
-    return;
-  }
+export function outputFiles(
+  outputs: readonly Binding[],
+  path: string | undefined,
+): Map<string, string> {
+  if (path === undefined) return new Map();
+  if (isFolder(path)) return new Map(outputs.map(({ name }) => [name, fileOf(name, path)]));
   const folder = outputs.length === 1 ? dirname(path) : path;
-  if (isFolder(folder)) return;
+  if (outputs.length === 1 && isFolder(folder)) return new Map([[outputs[0].name, path]]);
   throw new SimError("BAD_USAGE", {
     what: `--save-output ${path}: ${folder} is no folder`,
     where: { option: "save-output" },

@@ -17,6 +17,8 @@ export interface Job {
   readonly scheduleText: string;
   /** What the schedule computes, for the check against f64; null: not known. */
   readonly program: Program | null;
+  /** Those that schedule and program were read from. */
+  readonly files: readonly string[];
   readonly planMs: number;
   readonly options: RunOptions;
   /** A profile that the run is held against. */
@@ -48,7 +50,6 @@ export async function execute(job: Job): Promise<RunReport> {
       recorded,
     };
     if (options["cycles-only"]) {
-      rejectValueOptions(options);
       progress.say("counting cycles");
       const start = performance.now();
       validateSchedule(schedule, IPU21);
@@ -96,16 +97,4 @@ function checkThreads(threads: number): void {
     where: { option: "threads" },
     fix: `Give 1 to ${MOST_THREADS}`,
   });
-}
-
-/** Options that ask for values mean nothing where none are computed. */
-function rejectValueOptions(options: RunOptions): void {
-  for (const name of ["input", "weights", "save-output"] as const) {
-    if (options[name] === undefined) continue;
-    throw new SimError("BAD_USAGE", {
-      what: `--${name} beside --cycles-only, which computes no values`,
-      where: { option: name },
-      fix: "Drop one of them",
-    });
-  }
 }

@@ -3,10 +3,11 @@ import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
 import { BackendError, InternalError, SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { checkArguments } from "./arguments.ts";
+import { checkArguments, missingArgument } from "./arguments.ts";
 import { compareCommand } from "./compare-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { planCommand } from "./plan-command.ts";
+import { printable } from "./printable.ts";
 import { queryCommand } from "./query-command.ts";
 import { recoverCommand } from "./recover-command.ts";
 import { replayCommand } from "./replay-command.ts";
@@ -24,13 +25,24 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     where: {},
     fix: "Make room where it goes, or send it elsewhere",
   };
-  process.stderr.write(`${told(new SimError("FILE_UNREADABLE", fault))}\n`);
+  process.stderr.write(`${told(new BackendError("FILE_UNWRITABLE", fault))}\n`);
   process.exit(MACHINE_FAILED);
 });
 
+/** As yargs takes them, with their arguments. */
+const commands = [
+  replayCommand,
+  planCommand,
+  runCommand,
+  recoverCommand,
+  inspectCommand,
+  queryCommand,
+  compareCommand,
+].map(({ command }) => String(command));
+
 try {
   const args = hideBin(process.argv);
-  checkArguments(args);
+  checkArguments(args, commands);
   await yargs(args)
     .scriptName("tilesim")
     .usage("$0 <command>\n\nSimulates a tiled, IPU-like accelerator: values and cycles.")
@@ -53,6 +65,8 @@ try {
     })
     .fail((message: string | null, error: Error | undefined) => {
       if (error) throw error;
+      const missing = missingArgument(args, commands, message ?? "");
+      if (missing !== null) throw missing;
       throw new SimError("BAD_USAGE", {
         what: (message ?? "the arguments mean nothing").replace(/\s*\n\s*/g, " "),
         where: {},
@@ -70,6 +84,6 @@ try {
 function told(error: unknown): string {
   const isOurs =
     error instanceof SimError || error instanceof BackendError || error instanceof InternalError;
-  if (isOurs) return error.message;
+  if (isOurs) return printable(error.message);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

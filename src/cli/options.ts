@@ -41,7 +41,10 @@ export const SHAPE_OPTIONS: Readonly<Record<keyof ShapeOptions, Options>> = {
   n: { type: "number", describe: "gemm: columns of the result (default 1152)" },
   k: { type: "number", describe: "gemm: inner length (default 1152)" },
   tiles: { type: "number", describe: "tiles that may be used (default 1472)" },
-  grid: { type: "string", describe: "grid of the gemms, MxNxK tiles, 46x16x2 for instance" },
+  grid: {
+    type: "string",
+    describe: "grid of the gemms, MxNxK tiles, 46x16x2 for instance (default: one that fits)",
+  },
   orientation: {
     choices: ["plain", "swapped"],
     describe: "gemm: which operand the kernel takes as its coefficients",
@@ -130,12 +133,33 @@ export const PLAN_OPTIONS: Readonly<Record<keyof ShapeOptions | "output" | "json
   json: { type: "boolean", default: false, describe: "print the schedule itself" },
 };
 
+type BlockOption = Exclude<
+  keyof ShapeOptions,
+  "hidden" | "m" | "n" | "k" | "orientation" | "gemm-weights"
+>;
+
+/** Shape options of the block that `replay` plans. */
+export const BLOCK_OPTIONS: readonly BlockOption[] = [
+  "tokens",
+  "width",
+  "heads",
+  "head-size",
+  "tiles",
+  "grid",
+  "query-parts",
+  "key-block",
+];
+
+const BLOCK_SHAPE = Object.fromEntries(
+  BLOCK_OPTIONS.map((name) => [name, SHAPE_OPTIONS[name]]),
+) as Record<BlockOption, Options>;
+
 /** Options of `replay`. */
 export const REPLAY_OPTIONS: Readonly<
-  Record<keyof RunOptions | keyof ShapeOptions | "schedule", Options>
+  Record<keyof RunOptions | BlockOption | "schedule", Options>
 > = {
   ...RUN_OPTIONS,
-  ...SHAPE_OPTIONS,
+  ...BLOCK_SHAPE,
   schedule: { type: "string", describe: "run this schedule file instead of planning one" },
 };
 

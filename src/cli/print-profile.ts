@@ -7,7 +7,8 @@ import type {
 import type { Sides } from "../trace/compare.ts";
 import type { PhaseSummary } from "../trace/exchange-summary.ts";
 import { phaseKey } from "../trace/step-names.ts";
-import { percent, printable, signed, table } from "./table.ts";
+import { printable } from "./printable.ts";
+import { percent, signed, table } from "./table.ts";
 import type { Cell } from "./table.ts";
 
 /** Longest name in a table: two kernels, one instead of the other, fit. JSON has them whole. */

@@ -2,14 +2,17 @@ import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Finding } from "../base/errors.ts";
 import type { PartsReport, RunReport } from "../report/run-report.ts";
 import type { Ends, Match } from "../trace/hold.ts";
-import { percent, printable, signed, table } from "./table.ts";
+import { printable } from "./printable.ts";
+import { percent, signed, table } from "./table.ts";
 
 /** A run report as text for people. */
 export function printReport(report: RunReport, clockHz: number): string {
   const { cycles, accuracy, findings, outputs, wall } = report;
   const sections = [heading(report)];
   for (const { name, shape, dtype, sha256 } of outputs) {
-    sections.push(`output ${name} [${shape.join(", ")}] ${dtype}, sha256 ${sha256.slice(0, 16)}`);
+    sections.push(
+      `output ${printable(name)} [${shape.join(", ")}] ${dtype}, sha256 ${sha256.slice(0, 16)}`,
+    );
   }
   if (accuracy) sections.push(accuracy.map(printAccuracy).join("\n"));
   sections.push(
@@ -62,7 +65,7 @@ function heading(report: RunReport): string {
   const how = backend
     ? `${backend.name} (${backend.description}), rounding ${rounding}`
     : "cycles only";
-  return `tilesim ${report.tilesim}: ${report.program} on ${report.tiles} tiles of ${report.target}, ${how}`;
+  return `tilesim ${report.tilesim}: ${printable(report.program)} on ${report.tiles} tiles of ${report.target}, ${how}`;
 }
 
 function kernelName(row: RunReport["cycles"]["kernels"][number]): string {
@@ -71,14 +74,33 @@ function kernelName(row: RunReport["cycles"]["kernels"][number]): string {
 }
 
 function printAccuracy(report: AccuracyReport): string {
-  const { heads, maxAbs, rms, relL2, worst, within, elements, tolerance } = report;
+  const { output, heads, maxAbs, rms, relL2, worst, elements, nonFinite } = report;
   const number = (value: number): string => value.toExponential(2);
   const where = heads === null ? `${elements} elements` : `heads ${heads.join(", ")}`;
-  const place = worst ? `, worst at [${worst.index.join(", ")}]` : "";
+  const start = `${printable(output)} against f64 (${where}): `;
+  if (!worst) {
+    const { nan, infinite, unlike } = nonFinite;
+    return `${start}nothing to compare, ${nan} NaN and ${infinite} infinite, ${unlike} of them otherwise in f64`;
+  }
   return (
-    `${report.output} against f64 (${where}): max abs ${number(maxAbs)}${place}, rms ${number(rms)}, ` +
-    `relative L2 ${number(relL2)}; ${within ? "within" : "OUTSIDE"} tolerance ${number(tolerance.max)}`
+    `${start}max abs ${number(maxAbs)} at [${worst.index.join(", ")}], rms ${number(rms)}, ` +
+    `relative L2 ${number(relL2)}; ${printVerdict(report)}`
   );
+}
+
+/** Each element has its own tolerance: the verdict shows the one that comes nearest to it, or furthest beyond. */
+function printVerdict({ within, nonFinite, tolerance }: AccuracyReport): string {
+  const { outside, largestPart, worst, atWorst } = tolerance;
+  if (!within && outside === 0) {
+    return `OUTSIDE tolerance: ${nonFinite.unlike} elements are infinite or NaN where f64 is not, or the other way round`;
+  }
+  const number = (value: number): string => value.toExponential(2);
+  const error =
+    worst && atWorst !== null
+      ? `${number(Math.abs(worst.got - worst.want))} of ${number(atWorst)} at [${worst.index.join(", ")}]`
+      : "";
+  const verdict = within ? "within tolerance" : `OUTSIDE tolerance in ${outside} elements`;
+  return `${verdict}, at most ${largestPart.toPrecision(2)} times it (${error})`;
 }
 
 function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
@@ -150,5 +172,5 @@ function printHeld(
 }
 
 export function printFinding({ code, severity, what, fix }: Finding): string {
-  return `${severity} ${code}: ${what}. ${fix}.`;
+  return printable(`${severity} ${code}: ${what}. ${fix}.`);
 }

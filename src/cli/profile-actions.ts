@@ -11,6 +11,7 @@ import type { GroupKey, ProfileQuery, SampleFilters } from "../trace/query.ts";
 import { parsePhase } from "../trace/step-names.ts";
 import type { CompareOptions, QueryOptions } from "./options.ts";
 import { printComparison, printInspection, printQuery } from "./print-profile.ts";
+import { printableJson } from "./printable.ts";
 import { loadProfile } from "./profile-file.ts";
 import type { LoadedProfile } from "./profile-file.ts";
 import { Progress } from "./progress.ts";
@@ -99,7 +100,7 @@ function read(file: string): LoadedProfile {
 }
 
 function print(text: string | null, report: object): void {
-  process.stdout.write(text ?? `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(text ?? `${printableJson(report)}\n`);
 }
 
 function queryOf(options: QueryArguments): ProfileQuery {

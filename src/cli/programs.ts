@@ -5,7 +5,7 @@ import { attention } from "../plan/programs/attention.ts";
 import { gemm } from "../plan/programs/gemm.ts";
 import { mlp } from "../plan/programs/mlp.ts";
 import { siglipAttention } from "../plan/programs/siglip-attention.ts";
-import { PROGRAM_NAMES, SHAPE_OPTIONS, type ShapeOptions } from "./options.ts";
+import { BLOCK_OPTIONS, PROGRAM_NAMES, SHAPE_OPTIONS, type ShapeOptions } from "./options.ts";
 
 /** Largest schedule or program file that is read. */
 export const MOST_FILE_BYTES: number = 512 * 2 ** 20;
@@ -60,15 +60,32 @@ export async function programOf(name: string, options: ShapeOptions): Promise<Pr
   }
 }
 
+/** The file that a program is read from: one of the name, or none for a built-in program. */
+export function programFiles(name: string | undefined): string[] {
+  return name === undefined || PROGRAM_NAMES.includes(name) ? [] : [name];
+}
+
 const ATTENTION = ["tokens", "heads", "head-size", "tiles", "query-parts", "key-block"] as const;
 
 /** The options that each built-in program reads; a file's program reads none. */
 const READS: Readonly<Record<string, readonly (keyof ShapeOptions)[]>> = {
-  "siglip-attention": [...ATTENTION, "width", "grid"],
+  "siglip-attention": BLOCK_OPTIONS,
   attention: ATTENTION,
   gemm: ["m", "n", "k", "tiles", "grid", "orientation", "gemm-weights"],
   mlp: ["tokens", "width", "hidden", "tiles"],
 };
+
+/** Whether the grids of a program are ours to choose: nobody gave any. */
+export function hasFreeGrids(name: string, { grid }: ShapeOptions): boolean {
+  return PROGRAM_NAMES.includes(name) && grid === undefined;
+}
+
+/** How to give a built-in program grids of one's own. */
+export function ownGrids(name: string): string {
+  return READS[name].includes("grid")
+    ? "or try grids of your own with --grid"
+    : "or write a program's file with grids of your own";
+}
 
 /**
  * An option that would change nothing is a mistake. `name` null: no program is asked for.
@@ -82,10 +99,12 @@ export function rejectUnread(name: string | null, options: ShapeOptions): void {
   );
   if (unread === undefined) return;
   const known = reads.map((option) => `--${option}`).join(", ");
+  const isFile = name !== null && !PROGRAM_NAMES.includes(name);
+  const drop = isFile ? "Drop it: shapes, grids and tiles stand in the file" : "Drop it";
   throw new SimError("BAD_USAGE", {
     what: `--${unread} means nothing to ${name ?? "a schedule that is checked against no program"}`,
     where: { option: unread },
-    fix: known === "" ? "Drop it" : `Drop it; ${name} has ${known}`,
+    fix: known === "" ? drop : `${drop}; ${name} has ${known}`,
   });
 }
 

@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** One line on a terminal that says what goes on; silent in a pipe. */
 export class Progress {
   readonly #stream: NodeJS.WriteStream;
@@ -12,7 +14,7 @@ export class Progress {
     if (!this.#isLive) return;
     this.#stream.clearLine(0);
     this.#stream.cursorTo(0);
-    this.#stream.write(what.slice(0, Math.max(20, (this.#stream.columns ?? 80) - 1)));
+    this.#stream.write(printable(what).slice(0, Math.max(20, (this.#stream.columns ?? 80) - 1)));
   }
 
   end(): void {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { readBytes, writeAside } from "../io/files.ts";
 import { findingReport } from "../report/finding-report.ts";
@@ -16,9 +15,11 @@ import { writeProfile } from "../trace/write-profile.ts";
 import { loadSchedule, planned } from "./actions.ts";
 import type { LoadedSchedule } from "./actions.ts";
 import type { RecoverOptions } from "./options.ts";
+import { rejectOverwrites } from "./overwrites.ts";
 import { certaintyFile } from "./profile-file.ts";
 import { printRecovery } from "./print-recovery.ts";
-import { rejectUnread } from "./programs.ts";
+import { printableJson } from "./printable.ts";
+import { programFiles, rejectUnread } from "./programs.ts";
 import { Progress } from "./progress.ts";
 
 export interface RecoverArguments extends RecoverOptions {
@@ -27,6 +28,12 @@ export interface RecoverArguments extends RecoverOptions {
 
 /** `tilesim recover`. */
 export async function recover(options: RecoverArguments): Promise<void> {
+  const { output, capture, schedule: scheduleFile } = options;
+  const read = [
+    capture,
+    ...(scheduleFile === undefined ? programFiles(options.program) : [scheduleFile]),
+  ];
+  rejectOverwrites([output, certaintyFile(output)], read);
   const progress = new Progress();
   try {
     progress.say(`reading ${options.capture}`);
@@ -47,9 +54,7 @@ export async function recover(options: RecoverArguments): Promise<void> {
       schedule: { sha256: sha256(scheduleText) },
     });
     progress.end();
-    process.stdout.write(
-      options.json ? `${JSON.stringify(files, null, 2)}\n` : printRecovery(files),
-    );
+    process.stdout.write(options.json ? `${printableJson(files)}\n` : printRecovery(files));
   } finally {
     progress.end();
   }
@@ -65,13 +70,6 @@ type Made = Pick<RecoverReport, "tilesim" | "target" | "program" | "capture" | "
 
 /** The side file first: a profile is never without it. */
 function write(output: string, recovery: Recovery, made: Made): RecoverReport {
-  if (output === "") {
-    throw new SimError("BAD_USAGE", {
-      what: "--output names no file",
-      where: { option: "output" },
-      fix: "Name the file that the profile is written to",
-    });
-  }
   const isGzip = output.endsWith(".gz");
   const pack = (content: Uint8Array | string): Uint8Array | string =>
     isGzip ? gzipSync(content, { level: 9 }) : content;

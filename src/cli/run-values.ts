@@ -10,15 +10,18 @@ import type { RunFacts } from "../report/run-report.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 import { Machine } from "../sim/machine.ts";
 import type { Schedule } from "../sim/schedule.ts";
-import { checkSavePlaces, loadInputs, saveOutputs } from "./data.ts";
+import { unwrittenReads } from "../sim/unwritten.ts";
+import { inputFiles, outputFiles, readInputs, saveOutputs } from "./data.ts";
 import type { Job, StartFacts } from "./execute.ts";
+import { accuracyFindings, nonFiniteFindings } from "./findings.ts";
 import type { RunOptions } from "./options.ts";
+import { rejectOverwrites } from "./overwrites.ts";
 import type { Progress } from "./progress.ts";
 
 /** Runs a schedule with values, checks the outputs and saves them. */
 export async function runValues(
   facts: StartFacts,
-  { program, planMs, options }: Job,
+  { program, files, planMs, options }: Job,
   progress: Progress,
 ): Promise<RunFacts> {
   const { schedule, target, numerics, exchange } = facts;
@@ -29,9 +32,10 @@ export async function runValues(
     if (program !== null && options.check !== "none") checkAgainst(program, schedule);
     // Checks the schedule, whose tensors could be of any size until then.
     const machine = await Machine.create(schedule, target, backend, exchange);
+    const saved = outputFiles(schedule.outputs, options["save-output"]);
+    rejectOverwrites(saved.values(), [...files, ...inputFiles(schedule.inputs, options).values()]);
     progress.say("making inputs");
-    const inputs = loadInputs(schedule.inputs, options);
-    checkSavePlaces(schedule.outputs, options["save-output"]);
+    const { inputs, findings: inputFindings } = readInputs(schedule.inputs, options);
     for (const [name, tensor] of inputs) {
       progress.say(`writing ${name}`);
       machine.write(name, tensor);
@@ -48,11 +52,14 @@ export async function runValues(
     const reports = check(program, inputs, outputs, options);
     const checkMs = performance.now() - checkStart;
     const findings = [
+      ...unwrittenReads(schedule),
+      ...inputFindings,
       ...nonFiniteFindings(outputs),
       ...accuracyFindings(reports),
       ...(checked?.findings ?? []),
+      ...(checked !== null && program === null ? [NOTHING_HELD] : []),
     ];
-    if (options["save-output"] !== undefined) saveOutputs(outputs, options["save-output"]);
+    saveOutputs(outputs, saved);
     return {
       ...facts,
       timing,
@@ -67,6 +74,15 @@ export async function runValues(
     await backend.close();
   }
 }
+
+/** Of a full check of a run that names no program. */
+const NOTHING_HELD: Finding = {
+  code: "ACCURACY",
+  severity: "note",
+  what: "kernels were checked against the reference; outputs were held against nothing",
+  where: {},
+  fix: "Name the program that they come from with --against",
+};
 
 function backendOf(options: RunOptions): Backend {
   const { backend, threads, simd } = options;
@@ -109,45 +125,5 @@ function check(
   return wanted.flatMap((want) => {
     const output = outputs.get(want.name);
     return output ? [accuracy(want, output.data)] : [];
-  });
-}
-
-function nonFiniteFindings(outputs: ReadonlyMap<string, HostTensor>): Finding[] {
-  return [...outputs].flatMap(([name, { data, dtype }]): Finding[] => {
-    let count = 0;
-    let first = -1;
-    data.forEach((element, index) => {
-      const isFinite = dtype === "f16" ? (element & 0x7c00) !== 0x7c00 : Number.isFinite(element);
-      if (isFinite) return;
-      count++;
-      if (first < 0) first = index;
-    });
-    if (count === 0) return [];
-    return [
-      {
-        code: "NON_FINITE",
-        severity: "warning",
-        what: `${count} of ${data.length} elements of ${name} are infinite or NaN, the first at ${first}`,
-        where: { tensor: name, element: first },
-        fix: "Look for infinities, NaN or overflow in the inputs",
-      },
-    ];
-  });
-}
-
-function accuracyFindings(reports: readonly AccuracyReport[] | null): Finding[] {
-  return (reports ?? []).flatMap(({ output, within, tolerance, worst }): Finding[] => {
-    if (within) return [];
-    const { outside, largestPart, worst: place } = tolerance;
-    const index = (place ?? worst)?.index ?? [];
-    return [
-      {
-        code: "ACCURACY",
-        severity: "error",
-        what: `${outside} elements of ${output} are further from f64 than rounding explains, up to ${largestPart.toPrecision(3)} times the tolerance`,
-        where: { tensor: output, element: index },
-        fix: "Compare with --backend reference; if that differs, report it; else the schedule is wrong",
-      },
-    ];
   });
 }

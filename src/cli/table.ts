@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** Nothing, a signed number, or one with a unit: what `signed` and `percent` give. */
 const NUMBER = /^(0|[+-][\d,]+|[+-]?[\d.]+ %)?$/;
 
@@ -29,14 +31,6 @@ function format(cell: Cell): string {
   if (cell === null) return "-";
   if (typeof cell === "string") return printable(cell);
   return Number.isInteger(cell) ? cell.toLocaleString("en-US") : cell.toPrecision(4);
-}
-
-/** Text of a file as it can stand in a line: what a terminal would obey, or not show, is escaped. */
-export function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`,
-  );
 }
 
 /** A whole number with its sign. */

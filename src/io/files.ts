@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
-import { SimError } from "../base/errors.ts";
+import { BackendError, SimError } from "../base/errors.ts";
 
 /** The most that one call to the system moves; it takes no more than 2 GiB. */
 const PIECE = 2 ** 26;
@@ -21,7 +21,7 @@ const PIECE = 2 ** 26;
  * Writes a file so that others see the old content or the new one, never a part: into a new file beside it,
  * which then takes its name. Through a symbolic link it writes what the link names.
  *
- * @throws FILE_UNREADABLE where it cannot; nothing is left behind then
+ * @throws FILE_UNWRITABLE where it cannot; nothing is left behind then
  */
 export function writeAside(path: string, content: Uint8Array | string): void {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
@@ -55,6 +55,15 @@ export function readBytes(path: string, maxBytes: number): Uint8Array<ArrayBuffe
       closeSync(file);
     }
   });
+}
+
+/**
+ * That a file can take the place of what is at `path`, as far as it shows before.
+ *
+ * @throws FILE_UNWRITABLE
+ */
+export function checkReplaceable(path: string): void {
+  attempt("write", path, () => replaceable(path));
 }
 
 /** Where to write for `path`: what it links to, if that is a file or not there yet. */
@@ -100,13 +109,27 @@ function readAll(
   }
 }
 
+/** Faults of a disk, not of a path: room, quota, the device itself. */
+const DISK_FAULTS: readonly unknown[] = ["ENOSPC", "EDQUOT", "EIO"];
+
 function attempt<T>(action: "read" | "write", path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
     if (error instanceof SimError) throw error;
-    throw unusable(action, path, reason(error), error);
+    const { code } = error as { readonly code?: unknown };
+    if (!DISK_FAULTS.includes(code)) throw unusable(action, path, reason(error), error);
+    const fault = {
+      what: `cannot ${action} ${path}: ${reason(error)}`,
+      where: { path },
+      fix: action === "read" ? "Look after the disk" : "Make room, or choose another disk",
+    };
+    throw new BackendError(codeOf(action), fault, { cause: error });
   }
+}
+
+function codeOf(action: "read" | "write"): "FILE_UNREADABLE" | "FILE_UNWRITABLE" {
+  return action === "read" ? "FILE_UNREADABLE" : "FILE_UNWRITABLE";
 }
 
 /** The system's own words without the call and the path, which stand in the error anyway. */
@@ -121,7 +144,7 @@ function tooLarge(path: string, maxBytes: number): SimError {
 
 function unusable(action: "read" | "write", path: string, why: string, cause?: unknown): SimError {
   return new SimError(
-    "FILE_UNREADABLE",
+    codeOf(action),
     {
       what: `cannot ${action} ${path}: ${why}`,
       where: { path },

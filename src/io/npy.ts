@@ -36,7 +36,7 @@ export function readNpy(path: string): NpyArray {
 /**
  * Writes an array, whole or not at all.
  *
- * @throws FILE_UNREADABLE
+ * @throws FILE_UNWRITABLE
  */
 export function writeNpy(path: string, array: NpyArray): void {
   writeAside(path, npyBytes(array));

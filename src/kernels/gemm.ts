@@ -42,6 +42,14 @@ export const gemm: Kernel<GemmSpec> = {
       checkMultiple(spec, "outputColumns", GROUP);
       return;
     }
+    if (spec.accumulate !== "f32") {
+      throw shapeMismatch(
+        spec,
+        `accumulate is ${spec.accumulate}, the f32 kernel has f32`,
+        "accumulate",
+        "Accumulate in f32, or cast the operands to f16",
+      );
+    }
     for (const field of ["innerBlock", "outputColumns"] as const) {
       if (spec[field] === F32_BLOCK) continue;
       throw shapeMismatch(

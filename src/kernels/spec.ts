@@ -30,7 +30,7 @@ export type KernelSpec =
 export interface GemmSpec {
   readonly kind: "gemm";
   readonly multiply: DType;
-  /** Enters the compiler's planning alone: f16 operands run the same code for both (F2.3). */
+  /** Enters the compiler's planning alone: f16 operands run the same code for both (F2.3); f32 ones take f32. */
   readonly accumulate: DType;
   readonly mode: "initialize" | "accumulate";
   /** Memory class of the right operand: `interleaved` is read 16 bytes at a time. */

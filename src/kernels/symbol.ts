@@ -15,6 +15,49 @@ export function symbol(spec: KernelSpec, shape: ProgramShape): string {
   return `ipu_stack_${stem(spec, shape)}`;
 }
 
+/** What a kernel may be called at all. */
+const KNOWN = new RegExp(
+  `^ipu_stack_(${[
+    "gemm_f(16|32)_(init|accumulate)_(small|large)_rows(_interleaved)?_k\\d+_c\\d+_r\\d+_r\\d+",
+    "reduce_sum_f16",
+    "copy_(u64|strided_u64|u32|u16)",
+    "fill_zero_u64",
+    "(unpack_amp_to_row_major|rearrange_row_major_to_amp)_f16_o\\d_r\\d+_p\\d+_c\\d+_p\\d+",
+    "attention_(softmax_(small|large)_query_small_key|merge_(small|large)_query)_f16",
+    "gelu_tanh_approx_f16",
+    "add_f(16|32)",
+    "cast_f(16|32)_f(16|32)",
+  ].join("|")})$`,
+);
+
+/** Whether some kernel has this name. */
+export function isSymbol(name: string): boolean {
+  return KNOWN.test(name);
+}
+
+/** Whether a kernel of this specification is called so in some program. */
+export function isSymbolOf(name: string, spec: KernelSpec): boolean {
+  return programsOf(name, spec).some((shape) => symbol(spec, shape) === name);
+}
+
+/** Of the programs that would name the specification in different ways, those that could name it so. */
+function programsOf(name: string, spec: KernelSpec): readonly ProgramShape[] {
+  switch (spec.kind) {
+    case "gemm": {
+      const rows = new Set((/_r(\d+)_r(\d+)$/.exec(name) ?? []).slice(1).map(Number));
+      return [{ gemmRows: [...rows].sort((a, b) => a - b), queryRows: [] }];
+    }
+    case "attention-softmax":
+    case "attention-merge":
+      return [[], [0, spec.rows]].map((queryRows) => ({ gemmRows: [], queryRows }));
+    default:
+      return [LONE];
+  }
+}
+
+/** A program of one call. */
+export const LONE: ProgramShape = { gemmRows: [], queryRows: [] };
+
 function stem(spec: KernelSpec, { gemmRows, queryRows }: ProgramShape): string {
   switch (spec.kind) {
     case "gemm": {

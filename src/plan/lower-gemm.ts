@@ -24,7 +24,17 @@ import {
 } from "./value.ts";
 
 /** Elements of an f16 panel's side: inner lengths and kernel columns are whole panels (F2.3). */
-const PANEL = 16;
+export const PANEL = 16;
+
+/** What rows and columns of a result are cut in whole multiples of. */
+export function partUnits(orientation: GemmOperation["orientation"]): {
+  readonly rowUnit: number;
+  readonly columnUnit: number;
+} {
+  return orientation === "swapped"
+    ? { rowUnit: PANEL, columnUnit: 2 }
+    : { rowUnit: 1, columnUnit: PANEL };
+}
 
 /** Where the operands and the result of a GEMM are, by its grid (F3.6). */
 export interface GemmLayouts {
@@ -58,8 +68,7 @@ export function gemmLayouts(
   const [tokens, inner] = leftShape.slice(-2);
   const columns = rightShape[rightShape.length - 1];
   const innerPanels = Math.ceil(inner / PANEL);
-  const rowUnit = orientation === "swapped" ? PANEL : 1;
-  const columnUnit = orientation === "swapped" ? 2 : PANEL;
+  const { rowUnit, columnUnit } = partUnits(orientation);
   checkParts("m", m, Math.ceil(tokens / rowUnit), `${tokens} rows in blocks of ${rowUnit}`, output);
   checkParts(
     "n",

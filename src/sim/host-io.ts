@@ -111,7 +111,7 @@ export function distinctShards(
  * Calls `visit` with every row of logical elements of a shard: where it starts in the whole row-major tensor and
  * in the shard, and what each column adds there. Every order is a sum of what row and column add.
  */
-function visitRows(
+export function visitRows(
   { shape, dtype, layout }: Pick<Binding, "shape" | "dtype" | "layout">,
   shard: Shard,
   visit: (hostStart: number, storedStart: number, columns: Int32Array) => void,

@@ -8,6 +8,7 @@ import type { KernelCall } from "../kernels/call.ts";
 import type { Transfer } from "../kernels/exchange.ts";
 import type { Operand, Operands } from "../kernels/kernel.ts";
 import { kernelOf } from "../kernels/registry.ts";
+import { isSymbol, isSymbolOf, LONE, symbol } from "../kernels/symbol.ts";
 import { elementOf } from "../target/ipu21.ts";
 import type { Target } from "../target/target.ts";
 import { partnerOf } from "../target/topology.ts";
@@ -20,7 +21,7 @@ const MOST_STEPS = 1_000_000;
 const MOST_ENDS = 2 ** 26;
 
 /**
- * That a schedule means something on the target: kernels known and their specifications sound, every access
+ * That a schedule means something on the target: kernels known and named as their specifications, these sound, every access
  * inside its tile and aligned, operands apart where they must be, no two transfers on the same bytes.
  * A run trusts what passed here.
  *
@@ -39,7 +40,9 @@ export function validateSchedule(schedule: Schedule, target: Target): void {
   const { base: baseAddress, bytes: tileBytes } = target.memory;
   const bounds = { tiles, tileBytes, baseAddress };
   checkNames(schedule);
-  for (const binding of [...schedule.inputs, ...schedule.outputs]) checkBinding(binding, bounds);
+  const inputs = schedule.inputs.map((binding) => checkBinding(binding, bounds));
+  checkInputsApart(schedule.inputs, inputs);
+  for (const binding of schedule.outputs) checkBinding(binding, bounds);
   for (const buffer of schedule.buffers) {
     for (const tile of buffer.tiles) checkSpan(bounds, tile, buffer.address, buffer.bytes, 1);
   }
@@ -103,7 +106,8 @@ function checkNames({ inputs, outputs }: Schedule): void {
   }
 }
 
-function checkBinding(binding: Binding, bounds: TileBounds): void {
+/** @returns bytes of the binding on each tile that holds some */
+function checkBinding(binding: Binding, bounds: TileBounds): Map<number, number> {
   const { name, layout, shape, dtype, address, tiles } = binding;
   const count = layout.tiling.tile_count;
   if (count > bounds.tiles) {
@@ -114,16 +118,42 @@ function checkBinding(binding: Binding, bounds: TileBounds): void {
   if (tiles && tiles.length !== count) {
     throw invalid(`${name} names ${tiles.length} tiles for a layout of ${count}`, { tensor: name });
   }
-  const used = new Set<number>();
+  const used = new Map<number, number>();
   for (const shard of resolveLayout(layout, shape, dtype).shards) {
     const tile = tiles?.[shard.tile] ?? tileId(shard.tile);
-    checkSpan(bounds, tile, address, shardBytes(shard, dtype), BYTES_PER_ELEMENT[dtype]);
+    const bytes = shardBytes(shard, dtype);
+    checkSpan(bounds, tile, address, bytes, BYTES_PER_ELEMENT[dtype]);
     const extents = extentsOf(shard);
     if (elementsOf(extents) === 0) continue;
     checkFits(layout.order, extents, dtype);
     // All shards of a binding stand at one address.
     if (used.has(tile)) throw invalid(`${name} has two shards on tile ${tile}`, { tensor: name });
-    used.add(tile);
+    used.set(tile, bytes);
+  }
+  return used;
+}
+
+/** The host writes all inputs before the run: none may lie over another. `bytesOn`: of each, on each tile. */
+function checkInputsApart(
+  inputs: readonly Binding[],
+  bytesOn: readonly ReadonlyMap<number, number>[],
+): void {
+  const byAddress = inputs
+    .map(({ name, address }, index) => ({ name, address, bytes: bytesOn[index] }))
+    .sort((a, b) => a.address - b.address);
+  const last = new Map<number, { readonly name: string; readonly end: number }>();
+  for (const { name, address, bytes } of byAddress) {
+    for (const [tile, count] of bytes) {
+      const before = last.get(tile);
+      if (before && before.end > address) {
+        throw invalid(`${before.name} and ${name} both lie at ${hex(address)} of tile ${tile}`, {
+          tensor: name,
+          tile,
+          address,
+        });
+      }
+      last.set(tile, { name, end: address + count });
+    }
   }
 }
 
@@ -137,7 +167,9 @@ function checkCompute(
   for (const call of calls) {
     const kernel = kernelOf(call.spec);
     kernel.check(call.spec);
+    checkSymbol(call, step);
     const operands = kernel.operands(call.spec);
+    checkElements(call, operands, step);
     if (call.tiles.length === 0) throw invalid(`${call.kernel} is called on no tile`, { step });
     for (const tile of call.tiles) {
       if (busy.has(tile)) {
@@ -166,6 +198,55 @@ function checkCompute(
       checkOverlaps(operands, all, call, step, target);
     }
   }
+}
+
+/** A call is named for what it computes: its specification alone says what that is. */
+function checkSymbol({ kernel, spec }: KernelCall, step: string): void {
+  if (isSymbolOf(kernel, spec)) return;
+  const fix = `Name it ${symbol(spec, LONE)}, or change its spec, which says what is computed`;
+  if (isSymbol(kernel)) {
+    throw new SimError("SCHEDULE_INVALID", {
+      what: `a call of ${kernel} has the spec of another kernel`,
+      where: { step, kernel },
+      fix,
+    });
+  }
+  throw new SimError("UNKNOWN_KERNEL", {
+    what: `no kernel is called ${JSON.stringify(kernel)}`,
+    where: { step, kernel },
+    fix,
+  });
+}
+
+/**
+ * Elements are stated of all operands or of none, and no more than the specification has room for. Attention's state
+ * is counted in profiles in a way of its own.
+ */
+function checkElements(
+  { kernel, spec, elements }: KernelCall,
+  operands: Operands,
+  step: string,
+): void {
+  if (elements.length === 0) return;
+  const all = [operands.output, ...operands.inputs];
+  if (elements.length !== all.length) {
+    throw invalid(
+      `${kernel} has ${all.length} operands, elements are stated of ${elements.length}`,
+      {
+        step,
+        kernel,
+      },
+    );
+  }
+  if (spec.kind === "attention-softmax" || spec.kind === "attention-merge") return;
+  all.forEach(({ name, dtype, bytes }, index) => {
+    const most = bytes / BYTES_PER_ELEMENT[dtype];
+    if (elements[index] <= most) return;
+    throw invalid(
+      `${kernel} has ${elements[index]} elements of ${name} by its elements, ${most} by its spec`,
+      { step, kernel, operand: name },
+    );
+  });
 }
 
 interface PlacedOperand {

@@ -42,6 +42,9 @@ describe("the report", () => {
       within: false,
     });
     expect(report.rms).toBeCloseTo(Math.sqrt((0.25 + 2 ** -18) / 4), 12);
+    // Half a unit in the last place of f32 at 3.
+    expect(report.tolerance).toMatchObject({ outside: 2, worst: report.worst, atWorst: 2 ** -23 });
+    expect(report.tolerance.largestPart).toBe(0.5 / 2 ** -23);
     expect(report.relL2).toBeCloseTo(Math.sqrt((0.25 + 2 ** -18) / 30), 12);
     expect(report.ulpHistogram).toEqual({
       dtype: "f16",
@@ -51,6 +54,24 @@ describe("the report", () => {
         { atMost: 256, count: 1 },
       ],
     });
+  });
+
+  test("has the element that is furthest beyond its own tolerance, which need not be the largest error", () => {
+    const want = wanted([1, 2, 1000, 4], { deviations: Float64Array.of(0.01, 0.01, 10, 0.01) });
+    const report = accuracy(want, Float32Array.of(1, 2.25, 1010, 4));
+    expect(report.worst).toEqual({ index: [1, 0], got: 1010, want: 1000 });
+    expect(report.tolerance).toMatchObject({
+      outside: 1,
+      worst: { index: [0, 1], got: 2.25, want: 2 },
+    });
+    expect(report.tolerance.atWorst).toBeCloseTo(0.06, 6);
+    expect(report.tolerance.max).toBeCloseTo(60, 3);
+  });
+
+  test("of nothing but NaN has no worst element", () => {
+    const report = accuracy(wanted([NaN, NaN]), Float32Array.of(NaN, NaN));
+    expect(report).toMatchObject({ elements: 0, worst: null, within: true });
+    expect(report.tolerance).toMatchObject({ worst: null, atWorst: null, largestPart: 0 });
   });
 
   test("is of the rows that were evaluated", () => {

@@ -72,6 +72,8 @@ describe.concurrent("an input file", () => {
   // prettier-ignore
   test.each<[Code, string, string, string]>([
     ["BAD_USAGE",       "for a tensor that is not there",   "--input bias=good.npy",                      "bias"],
+    ["BAD_USAGE",       "without a name of a file",         "--input left=",                              "--input left= names no file"],
+    ["BAD_USAGE",       "without a name of a tensor",       "--weights =good.npy",                        "--weights =good.npy names no tensor"],
     ["BAD_USAGE",       "given twice",                      "--input good.npy --input left=good.npy",     "left"],
     ["BAD_USAGE",       "of weights in no folder",          "--weights good.npy",                         "good.npy"],
     ["FILE_UNREADABLE", "of weights that the folder lacks", "--weights folder",                           "right.npy"],
@@ -133,7 +135,9 @@ describe.concurrent("a schedule file", () => {
     ["FILE_MALFORMED",   "cut short",                       text.slice(0, text.length / 2),                         /not JSON/],
     ["FILE_MALFORMED",   "another kind of JSON",            '{"name":"tilesim","dependencies":{}}',                 /format/],
     ["FILE_MALFORMED",   "a program",                       JSON.stringify(gemm(SHAPE)),                            /format/],
-    ["FILE_MALFORMED",   "a list",                          "[]",                                                   /format/],
+    ["FILE_MALFORMED",   "a list",                          "[]",                                                   /^FILE_MALFORMED: \(the whole file\): a list, no object/],
+    ["FILE_MALFORMED",   "a number",                        "7",                                                    /\(the whole file\): .*Object/],
+    ["FILE_MALFORMED",   "one with a list for a step",      text.replace('"steps": [', '"steps": [[],'), /steps\.0: a list, no object/],
     ["FILE_MALFORMED",   "of a later version",              text.replace('"version":1', '"version":2'),             /version/],
     ["FILE_MALFORMED",   "without steps",                   text.replace('"steps"', '"stops"'),                     /steps/],
     ["FILE_MALFORMED",   "one with an address of text",     text.replace(`"output":${place.output}`, '"output":"x"'), /steps\.\d+\.calls\.0\.invocations\.0\.output/],
@@ -182,6 +186,13 @@ describe.concurrent("a schedule file", () => {
   test.each([
     ["another shape", `${SMALL_GEMM.replace("--m 32", "--m 48")}`, /left/],
     ["other inputs", "mlp", /input/],
+    [
+      "other tiles",
+      SMALL_GEMM.replace("--tiles 8", "--tiles 16"),
+      /--tiles is 16, the schedule has 8/,
+    ],
+    ["another grid", `${SMALL_GEMM} --grid 1x2x4`, /--grid is 1x2x4/],
+    ["other key blocks", "attention --key-block 16", /--key-block changes nothing/],
   ])("gives BAD_USAGE where it is held against a program of %s", async (_why, program, says) => {
     const run = await tilesim(folder, `run gemm.json --against ${program}`);
     expectRefused(run, "BAD_USAGE");
@@ -223,12 +234,33 @@ describe.concurrent("a place for results", () => {
   // prettier-ignore
   test.each<[Code, string, string]>([
     ["BAD_USAGE",       "for outputs in no folder",         "run gemm.json --save-output nowhere/y.npy"],
-    ["FILE_UNREADABLE", "for a schedule in no folder",      `plan ${SMALL_GEMM} -o nowhere/gemm.json`],
-    ["FILE_UNREADABLE", "for a schedule that is a folder",  `plan ${SMALL_GEMM} -o folder`],
-    ["FILE_UNREADABLE", "for outputs that is a device",     "run gemm.json --save-output /dev/null"],
+    ["FILE_UNWRITABLE", "for a schedule in no folder",      `plan ${SMALL_GEMM} -o nowhere/gemm.json`],
+    ["FILE_UNWRITABLE", "for a schedule that is a folder",  `plan ${SMALL_GEMM} -o folder`],
+    ["FILE_UNWRITABLE", "for outputs that is a device",     "run gemm.json --save-output /dev/null"],
   ])("gives %s where it is one %s", async (error, _why, line) => {
     expectRefused(await tilesim(folder, line), error);
   });
+});
+
+describe.concurrent("control characters of a file", () => {
+  const ESCAPE = "\u001b[31m\u009b2J\u202e\n";
+  const named = {
+    ...schedule,
+    program: ESCAPE,
+    outputs: [{ ...schedule.outputs[0], name: ESCAPE }],
+  };
+
+  test.each(["run named.json", "run named.json --json", "run wrong.json"])(
+    "do not reach the terminal: %s",
+    async (line) => {
+      file("named.json", formatSchedule(named as Schedule));
+      file("wrong.json", formatSchedule(callWith(() => ({ kernel: ESCAPE, operation: ESCAPE }))));
+      const { stdout, stderr } = await tilesim(folder, line);
+      expect(stdout + stderr).toContain("\\u001b[31m");
+      expect(stdout + stderr).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
+      if (line.endsWith("--json")) expect(JSON.parse(stdout)).toMatchObject({ program: ESCAPE });
+    },
+  );
 });
 
 test("what was there before stays as it was, and nothing half-written beside it", () => {

@@ -2,6 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { plain } from "../trace/support.ts";
+import { PROGRAM_NAMES, SHAPE_OPTIONS, type ShapeOptions } from "../../src/cli/options.ts";
+import { rejectUnread } from "../../src/cli/programs.ts";
+import { thrownBy } from "../sim/support.ts";
 import { expectRefused, namesIn, shell, SMALL, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
@@ -49,6 +52,25 @@ describe("help", () => {
   });
 });
 
+test.each(COMMANDS)(
+  "help of %s lists no option that each of its programs refuses",
+  async (command) => {
+    const { stdout } = await tilesim(folder, `${command} --help`);
+    const options = [...stdout.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+    expect(options.length).toBeGreaterThan(8);
+    const programs = command === "replay" ? ["siglip-attention"] : PROGRAM_NAMES;
+    const refused = (Object.keys(SHAPE_OPTIONS) as (keyof ShapeOptions)[]).filter(
+      (name) =>
+        options.includes(name) &&
+        programs.every((program) => {
+          const run = (): void => rejectUnread(program, { [name]: 1 });
+          return thrownBy(run) !== null;
+        }),
+    );
+    expect(refused).toEqual([]);
+  },
+);
+
 test("the version is the package's", async () => {
   const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
   const { version } = JSON.parse(text) as { version: string };
@@ -86,7 +108,7 @@ describe("standard output", () => {
     async () => {
       const { code, stderr } = await shell(folder, `$TILESIM ${PLAN} --json > /dev/full`);
       expect(code).toBe(3);
-      expect(stderr).toMatch(/^FILE_UNREADABLE: cannot write to standard output: [^\n]+\n$/);
+      expect(stderr).toMatch(/^FILE_UNWRITABLE: cannot write to standard output: [^\n]+\n$/);
     },
   );
 

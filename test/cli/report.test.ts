@@ -80,7 +80,14 @@ const promised = v.object({
           dtype: text,
           counts: v.array(v.object({ atMost: number, count })),
         }),
-        worst: difference,
+        worst: orNull(difference),
+        tolerance: v.object({
+          factor: number,
+          outside: count,
+          largestPart: number,
+          worst: orNull(difference),
+          atWorst: orNull(number),
+        }),
       }),
     ),
   ),
@@ -169,6 +176,11 @@ describe.concurrent("the report of", () => {
     const given = await report(folder, "run gemm.json");
     expectWhole(given);
     expect(given).toMatchObject({ program: "gemm", accuracy: null, findings: [] });
+    const full = await report(folder, "run gemm.json --check full");
+    expect(full).toMatchObject({
+      accuracy: null,
+      findings: [{ code: "ACCURACY", severity: "note" }],
+    });
     const held = await report(folder, `run gemm.json --check full --against ${SMALL_GEMM}`);
     expectWhole(held);
     expect(held.accuracy).toMatchObject([{ heads: null, elements: 32 * 32, within: true }]);
@@ -225,6 +237,7 @@ describe.concurrent("the report of", () => {
     for (const control of ["\r", "\u001b"]) expect(stdout).not.toContain(control);
     const [output] = given.outputs;
     expect(stdout).toContain(`output output [2, 20, 16] f32, sha256 ${output.sha256.slice(0, 16)}`);
+    expect(stdout).toMatch(/; within tolerance, at most 0\.\d+ times it \(\S+ of \S+ at \[/);
     expect(stdout).toContain(`total ${given.cycles.total.toLocaleString("en-US")} cycles`);
     for (const { kernel } of given.cycles.kernels) expect(stdout).toContain(kernel);
     for (const name of given.assumed) expect(stdout).toContain(name);

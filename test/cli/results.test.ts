@@ -2,12 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Address } from "../../src/base/units.ts";
 import { loadInputs } from "../../src/cli/data.ts";
 import { parseNpy, readNpy, writeNpy, type NpyArray } from "../../src/io/npy.ts";
 import type { RunReport } from "../../src/report/run-report.ts";
-import type { ExchangeStep } from "../../src/sim/schedule.ts";
+import type { ExchangeStep, Schedule } from "../../src/sim/schedule.ts";
 import { formatSchedule, parseSchedule } from "../../src/sim/schedule-file.ts";
-import { report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
+import { IPU21 } from "../../src/target/ipu21.ts";
+import { expectRefused, report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
 const REPLAY = `replay ${SMALL}`;
@@ -98,6 +100,23 @@ describe.concurrent("cycles are those of the replay, and outputs are not,", () =
     const other = await report(folder, `${REPLAY} --cycles-only`);
     expect(other.cycles).toEqual(base.cycles);
   });
+});
+
+test("a schedule that is held against nothing takes no shape", async () => {
+  for (const option of ["--check none", "--cycles-only"]) {
+    const line = `replay --schedule block.json ${option}`;
+    expect((await tilesim(folder, line)).code).toBe(0);
+    expectRefused(await tilesim(folder, `${line} --tokens 20`), "BAD_USAGE");
+  }
+  const held = `run gemm.json --against ${SMALL_GEMM} --grid 2x2x2`;
+  expect((await report(folder, held)).accuracy).toMatchObject([{ within: true }]);
+});
+
+test("a program that was cut to fit is run and held against f64", async () => {
+  const program = "mlp --tokens 96 --width 320 --hidden 1024 --tiles 12";
+  await tilesim(folder, `plan ${program} -o mlp.json`);
+  const given = await report(folder, `run mlp.json --check full --against ${program}`);
+  expect(given.accuracy).toMatchObject([{ output: "output", within: true }]);
 });
 
 describe.concurrent("a run", () => {
@@ -218,6 +237,74 @@ describe.concurrent("what is not finite", () => {
   });
 });
 
+describe.concurrent("an input file", () => {
+  const left = (value: (i: number) => number): NpyArray => ({
+    dtype: "f32",
+    shape: [ROWS, COLUMNS],
+    data: Float32Array.from({ length: ROWS * COLUMNS }, (_, i) => value(i)),
+  });
+  const held = `--check full --against ${SMALL_GEMM}`;
+
+  test("that makes every result NaN leaves nothing to compare: a warning", async () => {
+    writeNpy(
+      join(folder, "all.npy"),
+      left(() => NaN),
+    );
+    const line = `run gemm.json --input all.npy ${held}`;
+    const { findings, accuracy } = await report(folder, line);
+    expect(accuracy).toMatchObject([{ elements: 0, worst: null, within: true }]);
+    expect(findings).toMatchObject([
+      { code: "NON_FINITE", severity: "warning", tensor: "output" },
+      { code: "ACCURACY", severity: "warning", tensor: "output" },
+    ]);
+    expect(findings[1].what).toContain("all 1024 elements");
+    const { code, stdout } = await tilesim(folder, line);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("nothing to compare, 1024 NaN")]);
+    expect(stdout).not.toContain("within tolerance");
+  });
+
+  test("of numbers beyond f16 is read as infinite there: a warning that counts them", async () => {
+    // One that is infinite in the file as well, and the largest that rounds to a half.
+    const values = new Map([
+      [5, 1e6],
+      [6, Infinity],
+      [64, -65520],
+      [65, 65519],
+    ]);
+    writeNpy(
+      join(folder, "wide.npy"),
+      left((i) => values.get(i) ?? 0.5),
+    );
+    const { findings } = await report(folder, `run gemm.json --input wide.npy ${held}`);
+    expect(findings[0]).toMatchObject({
+      code: "NON_FINITE",
+      severity: "warning",
+      tensor: "left",
+      element: 5,
+    });
+    expect(findings[0].what).toMatch(/^2 of 2048 elements of left are finite in wide.npy/);
+    expect(findings.slice(1)).toMatchObject([{ code: "NON_FINITE", tensor: "output" }]);
+  });
+});
+
+describe.concurrent("a schedule that reads what nothing wrote is run, with a warning:", () => {
+  const { firstData } = IPU21.memory;
+
+  // prettier-ignore
+  test.each<[string, (schedule: Schedule) => Partial<Schedule>, RegExp]>([
+    ["no steps",                 () => ({ steps: [] }),                  /^\d+ of 1024 elements of output were never written/],
+    ["no inputs",                () => ({ inputs: [] }),                 /^transfer 0 reads .* which nothing wrote; the first of \d+ such reads/],
+    ["an output somewhere else", ({ outputs }) => ({ outputs: [{ ...outputs[0], address: (firstData + 0x8000) as Address }] }), /^\d+ of 1024 elements of output/],
+  ])("%s", async (what, change, says) => {
+    const schedule = scheduleIn("gemm.json");
+    const name = `${what.replaceAll(" ", "-")}.json`;
+    writeFileSync(join(folder, name), formatSchedule({ ...schedule, ...change(schedule) }));
+    const { findings } = await report(folder, `run ${name}`);
+    expect(findings).toMatchObject([{ code: "UNWRITTEN_READ", severity: "warning" }]);
+    expect(findings[0].what).toMatch(says);
+  });
+});
+
 describe.concurrent("a schedule that computes something else", () => {
   test("than the program that it is held against is an error, with exit code 1", async () => {
     const schedule = scheduleIn("gemm.json");
@@ -232,9 +319,17 @@ describe.concurrent("a schedule that computes something else", () => {
     );
     expect([run.code, run.stderr]).toEqual([1, ""]);
     const { findings, accuracy } = JSON.parse(run.stdout) as RunReport;
-    expect(findings).toMatchObject([{ code: "ACCURACY", severity: "error", tensor: "output" }]);
+    expect(findings).toMatchObject([
+      { code: "UNWRITTEN_READ", severity: "warning" },
+      { code: "ACCURACY", severity: "error", tensor: "output" },
+    ]);
     expect(accuracy).toMatchObject([{ within: false }]);
     const told = await tilesim(folder, `run broken.json --check full --against ${SMALL_GEMM}`);
     expect([told.code, told.stdout]).toEqual([1, expect.stringContaining("error ACCURACY: ")]);
+    // The verdict's own numbers: the worst element's error is beyond its tolerance.
+    const verdict =
+      /OUTSIDE tolerance in \d+ elements, at most \S+ times it \((\S+) of (\S+) at \[/;
+    const [, error, tolerance] = verdict.exec(told.stdout) ?? [];
+    expect(Number(error)).toBeGreaterThan(Number(tolerance));
   });
 });

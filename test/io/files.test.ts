@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { SimError } from "../../src/base/errors.ts";
+import { SimError, type Code } from "../../src/base/errors.ts";
 import { readBytes, writeAside } from "../../src/io/files.ts";
 
 let folder = "";
@@ -21,12 +21,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function unreadable(run: () => unknown): SimError {
+function refused(code: Code, run: () => unknown): SimError {
   try {
     run();
   } catch (error) {
     expect(error).toBeInstanceOf(SimError);
-    expect((error as SimError).code).toBe("FILE_UNREADABLE");
+    expect((error as SimError).code).toBe(code);
     return error as SimError;
   }
   throw new Error("nothing was thrown");
@@ -56,20 +56,20 @@ test("a link stays, and what it names is written", () => {
 test("a write that fails leaves what was there and nothing else", () => {
   mkdirSync(join(folder, "out"));
   writeFileSync(join(folder, "out", "inside"), "");
-  unreadable(() => writeAside(join(folder, "out"), "text"));
+  refused("FILE_UNWRITABLE", () => writeAside(join(folder, "out"), "text"));
   expect(readdirSync(folder)).toEqual(["out"]);
   expect(existsSync(join(folder, "out", "inside"))).toBe(true);
 });
 
 test("a folder that is not there, or a name that none can hold, is an error", () => {
-  unreadable(() => writeAside(join(folder, "none", "out"), "text"));
-  unreadable(() => writeAside(join(folder, "x".repeat(300)), "text"));
+  refused("FILE_UNWRITABLE", () => writeAside(join(folder, "none", "out"), "text"));
+  refused("FILE_UNWRITABLE", () => writeAside(join(folder, "x".repeat(300)), "text"));
   writeAside(join(folder, "x".repeat(255)), "text");
   expect(readdirSync(folder)).toEqual(["x".repeat(255)]);
 });
 
 test("a device is not replaced by a file", () => {
-  unreadable(() => writeAside("/dev/null", "text"));
+  refused("FILE_UNWRITABLE", () => writeAside("/dev/null", "text"));
   expect(lstatSync("/dev/null").isCharacterDevice()).toBe(true);
 });
 
@@ -90,12 +90,12 @@ test.each([
 test("a file of more bytes than are allowed is refused", () => {
   const path = join(folder, "in");
   writeFileSync(path, "123456");
-  const { fault } = unreadable(() => readBytes(path, 5));
+  const { fault } = refused("FILE_UNREADABLE", () => readBytes(path, 5));
   expect(fault.where).toEqual({ path });
 });
 
 test("a device without end is read no further than is allowed", () => {
-  const { fault } = unreadable(() => readBytes("/dev/zero", 1_000_000));
+  const { fault } = refused("FILE_UNREADABLE", () => readBytes("/dev/zero", 1_000_000));
   expect(fault.what).toContain("more than 1000000 bytes");
 });
 
@@ -111,6 +111,6 @@ test.each([
   ["nul\0", "must be a string"],
 ])("%j cannot be read, and the error says why: %s", (name, why) => {
   writeFileSync(join(folder, "in"), "");
-  const { fault } = unreadable(() => readBytes(`${folder}/${name}`, 10));
+  const { fault } = refused("FILE_UNREADABLE", () => readBytes(`${folder}/${name}`, 10));
   expect(fault.what).toContain(why);
 });

@@ -69,6 +69,7 @@ test.each<[string, KernelSpec, string]>([
   ["the unit makes 16 columns",                       gemm(8, 80, 24),                                      "outputColumns"],
   ["the f32 kernel has 64 inner values",              { ...gemmF32(2), innerBlock: 128 },                   "innerBlock"],
   ["the f32 kernel has 64 columns",                   { ...gemmF32(2), outputColumns: 16 },                 "outputColumns"],
+  ["the f32 kernel sums in f32",                      { ...gemmF32(2), accumulate: "f16" },                 "accumulate"],
   ["an item of a sum has 8 elements",                 { ...sum, elements: 12 },                             "elements"],
   ["one partial is no sum",                           { ...sum, partials: 1 },                              "partials"],
   ["a copy moves pairs of bytes",                     { ...copy, bytes: 7 },                                "bytes"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KernelSpec, RearrangeSpec, UnpackSpec } from "../../src/kernels/spec.ts";
-import { symbol, type ProgramShape } from "../../src/kernels/symbol.ts";
+import { isSymbol, isSymbolOf, symbol, type ProgramShape } from "../../src/kernels/symbol.ts";
 import {
   AMP_LEFT,
   AMP_OUTPUT,
@@ -68,6 +68,7 @@ describe("the recorded block's names", () => {
     ["ipu_stack_rearrange_row_major_to_amp_f16_o1_r0_p64_c0_p80",       rearrange(AMP_TRANSPOSED_RIGHT, 25, 64, true), ATTENTION],
   ])("%s", (name, spec, shape) => {
     expect(symbol(spec, shape)).toBe(name);
+    expect([isSymbol(name), isSymbolOf(name, spec)]).toEqual([true, true]);
   });
 });
 
@@ -87,6 +88,29 @@ test.each<[string, KernelSpec, string]>([
   ["ipu_stack_cast_f16_f32",  { kind: "cast", from: "f16", to: "f32", elements: 1 },            "the compiler has none: ours"],
 ])("%s", (name, spec) => {
   expect(symbol(spec, ATTENTION)).toBe(name);
+  expect([isSymbol(name), isSymbolOf(name, spec)]).toEqual([true, true]);
+});
+
+// prettier-ignore
+test.each<[string, string, KernelSpec, boolean]>([
+  ["ipu_stack_gemm_f16_init_large_rows_k80_c768_r7_r8", "7 rows are the small ones", gemm(7, 80, 768), true],
+  ["ipu_stack_gemm_f16_init_small_rows_k80_c768_r7_r7", "other rows", gemm(8, 80, 768), true],
+  ["ipu_stack_gemm_f16_init_small_rows_k80_c768_r8_r7", "a pair that does not ascend", gemm(8, 80, 768), true],
+  ["ipu_stack_gemm_f16_init_small_rows_k80_c64_r8_r8", "other columns", gemm(8, 80, 768), true],
+  ["ipu_stack_gemm_f16_init_small_rows_k64_c768_r8_r8", "another inner block", gemm(8, 80, 768), true],
+  ["ipu_stack_gemm_f16_accumulate_small_rows_k80_c768_r8_r8", "it initializes", gemm(8, 80, 768), true],
+  ["ipu_stack_gemm_f16_init_small_rows_interleaved_k80_c768_r8_r8", "standard weights", gemm(8, 80, 768), true],
+  ["ipu_stack_attention_merge_small_query_f16", "a softmax", softmax(8, 729, 768), true],
+  ["ipu_stack_copy_u32", "moved 8 bytes at a time", copy(2304), true],
+  ["ipu_stack_unpack_amp_to_row_major_f16_o0_r16_p16_c72_p72", "another order", unpack(AMP_TRANSPOSED_LEFT, 16), true],
+  ["ipu_stack_cast_f32_f16", "the other way", { kind: "cast", from: "f16", to: "f32", elements: 1 }, true],
+  ["ipu_stack_gemm", "no whole name", gemm(8, 80, 768), false],
+  ["gemm", "the kind", gemm(8, 80, 768), false],
+  ["", "nothing", copy(2304), false],
+  [" ipu_stack_copy_u64", "a space before", copy(2304), false],
+  ["ipu_stack_relu_f16", "no kernel", { kind: "gelu", elements: 2 }, false],
+])("%j is no name of a call: %s", (name, _why, spec, isKnown) => {
+  expect([isSymbol(name), isSymbolOf(name, spec)]).toEqual([isKnown, false]);
 });
 
 test("one query row count alone is small", () => {

@@ -12,6 +12,7 @@ import { siglipAttention } from "../../src/plan/programs/siglip-attention.ts";
 import { Machine } from "../../src/sim/machine.ts";
 import type { ExchangeStep, Schedule } from "../../src/sim/schedule.ts";
 import { formatSchedule } from "../../src/sim/schedule-file.ts";
+import { unwrittenReads } from "../../src/sim/unwritten.ts";
 import { validateSchedule } from "../../src/sim/validate.ts";
 import { IPU21 } from "../../src/target/ipu21.ts";
 import { thrownBy } from "../sim/support.ts";
@@ -43,6 +44,7 @@ describe("any program", () => {
         planned++;
         validateSchedule(schedule, IPU21);
         expect(scheduleFaults(schedule, IPU21)).toEqual([]);
+        expect(unwrittenReads(schedule)).toEqual([]);
         expect(formatSchedule(plan(program, IPU21))).toBe(formatSchedule(schedule));
       }),
       { numRuns: 600 },

@@ -3,7 +3,9 @@ import { SimError } from "../../src/base/errors.ts";
 import { address, tileId } from "../../src/base/units.ts";
 import type { Transfer } from "../../src/kernels/exchange.ts";
 import type { KernelCall } from "../../src/kernels/call.ts";
+import { KERNELS } from "../../src/kernels/registry.ts";
 import type { KernelSpec } from "../../src/kernels/spec.ts";
+import { LONE, symbol } from "../../src/kernels/symbol.ts";
 import { axisTiling, fromEnd, layout, ROW_MAJOR, tiling } from "../../src/layouts/constructors.ts";
 import type { Binding, Schedule, Step } from "../../src/sim/schedule.ts";
 import { IPU21 } from "../../src/target/ipu21.ts";
@@ -41,7 +43,7 @@ export function callOf(
   ...places: readonly CallPlaces[]
 ): KernelCall {
   return {
-    kernel: spec.kind,
+    kernel: Object.hasOwn(KERNELS, spec.kind) ? symbol(spec, LONE) : spec.kind,
     operation: "op",
     reason: "OperatorKernel",
     value: 0,

@@ -97,6 +97,34 @@ describe("a compute step", () => {
     }
   });
 
+  // prettier-ignore
+  test.each([
+    ["UNKNOWN_KERNEL",   "no kernel",                 "made_up",                          GELU],
+    ["UNKNOWN_KERNEL",   "a kind, which is no name",  "gelu",                             GELU],
+    ["SCHEDULE_INVALID", "another kernel",            "ipu_stack_add_f16",                GELU],
+    ["SCHEDULE_INVALID", "another type",              "ipu_stack_add_f32",                ADD],
+    ["SCHEDULE_INVALID", "another way to copy",       "ipu_stack_copy_u32",               COPY],
+  ])("gives %s where a call has the name of %s", (code, _why, kernel, spec) => {
+    const call = callOf(spec, [0], { output: A, inputs: spec === ADD ? [B, C] : [B] });
+    check([compute(call)]);
+    expectCode(code, () => check([compute({ ...call, kernel })]));
+  });
+
+  // prettier-ignore
+  test.each([
+    ["",                 "none at all",                []],
+    ["",                 "as many as there is room for", [32, 32, 256]],
+    ["",                 "fewer: the rest is padding", [9, 9, 1]],
+    ["SCHEDULE_INVALID", "of too few operands",        [32, 32]],
+    ["SCHEDULE_INVALID", "of too many operands",       [32, 32, 256, 1]],
+    ["SCHEDULE_INVALID", "more of the output",         [33, 32, 256]],
+    ["SCHEDULE_INVALID", "more of the right operand",  [32, 32, 257]],
+  ])("gives %j where a gemm of 2 x 16 x 16 has elements: %s", (code, _why, elements) => {
+    const step = compute({ ...callOf(GEMM, [0], { output: A, inputs: [B, INTERLEAVED] }), elements });
+    if (code === "") check([step]);
+    else expectCode(code, () => check([step]));
+  });
+
   test("says in which step of which repeat the fault is", () => {
     const inner: Step = { kind: "repeat", times: 1, body: [compute(), one(GELU, A, A, A)] };
     expect(() => check([compute(), compute(), inner])).toThrowError(/step 2\.1/);
@@ -150,6 +178,11 @@ describe("a tensor", () => {
     ["",                  "a row on each tile",                       { inputs: [x], outputs: [y] }],
     ["",                  "one place for an input and an output",     { inputs: [x], outputs: [{ ...y, name: "x" }] }],
     ["",                  "on tiles of its own choice",               { inputs: [{ ...x, tiles: [3, 2, 1, 0].map(tileId) }] }],
+    ["",                  "one input behind another",                 { inputs: [x, { ...x, name: "z", address: rowsBinding("", "input", A + 32, 1, 1).address }] }],
+    ["",                  "one place on other tiles",                 { inputs: [{ ...rowsBinding("x", "input", A, 2, 8) }, { ...rowsBinding("z", "input", A, 2, 8), tiles: [3, 2].map(tileId) }] }],
+    ["SCHEDULE_INVALID",  "two inputs in one place",                  { inputs: [x, { ...x, name: "z" }] }],
+    ["SCHEDULE_INVALID",  "an input over the last row of another",    { inputs: [{ ...rowsBinding("z", "weight", A + 28, 1, 8), tiles: [tileId(3)] }, x] }],
+    ["SCHEDULE_INVALID",  "an input inside another",                  { inputs: [rowsBinding("y", "input", A + 64, 1, 1), rowsBinding("z", "input", A, 4, 64)] }],
     ["SCHEDULE_INVALID",  "more tiles than the schedule has",         { inputs: [rowsBinding("x", "input", A, 5, 8)] }],
     ["SCHEDULE_INVALID",  "fewer tiles than its layout",              { inputs: [{ ...x, tiles: [3, 2].map(tileId) }] }],
     ["SCHEDULE_INVALID",  "two shards on one tile, one over another", { inputs: [{ ...x, tiles: [3, 2, 3, 0].map(tileId) }] }],
