@@ -31,7 +31,7 @@ function specText(spec: KernelSpec, outputElements: number): string {
         ? `${spec.bytes} B`
         : `${spec.rows} rows of ${spec.bytes / spec.rows} B`;
     case "fill-zero":
-      return `${spec.bytes} B`;
+      return `${spec.bytes} B of zeros`;
     case "unpack":
       return extents(spec);
     case "rearrange":
