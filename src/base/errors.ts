@@ -15,6 +15,7 @@ export const CODES = {
   PROGRAM_INVALID: "a program that does not mean anything",
   SCHEDULE_INVALID: "a schedule that does not mean anything",
   UNKNOWN_KERNEL: "a kernel that this version does not know",
+  CALIBRATION_INVALID: "profiles of which no cycles of kernels can be learned, or not together",
   LAYOUT_INVALID: "a layout that does not resolve to shards",
   PLAN_DOES_NOT_FIT: "a program that breaks a limit of the target",
   TILE_MEMORY_FULL: "more live bytes than a tile has",

@@ -1,6 +1,7 @@
 import type { Options } from "yargs";
 import { SimError } from "../base/errors.ts";
 import {
+  CALIBRATE_OPTIONS,
   COMPARE_OPTIONS,
   INSPECT_OPTIONS,
   PLAN_OPTIONS,
@@ -21,6 +22,7 @@ const COMMANDS: Readonly<Record<string, OptionTable>> = {
   inspect: INSPECT_OPTIONS,
   query: QUERY_OPTIONS,
   compare: COMPARE_OPTIONS,
+  calibrate: CALIBRATE_OPTIONS,
 };
 /** What yargs takes as an option's value though it begins with a dash. */
 const NEGATIVE = /^-(\d+(\.\d+)?|\.\d+)$/;

@@ -4,6 +4,7 @@ import { hideBin } from "yargs/helpers";
 import { BackendError, InternalError, SimError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { checkArguments, missingArgument } from "./arguments.ts";
+import { calibrateCommand } from "./calibrate-command.ts";
 import { compareCommand } from "./compare-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { planCommand } from "./plan-command.ts";
@@ -38,6 +39,7 @@ const commands = [
   inspectCommand,
   queryCommand,
   compareCommand,
+  calibrateCommand,
 ].map(({ command }) => String(command));
 
 try {
@@ -53,6 +55,7 @@ try {
     .command(inspectCommand)
     .command(queryCommand)
     .command(compareCommand)
+    .command(calibrateCommand)
     .demandCommand(1, "Name a command")
     .strict()
     .version(VERSION)

@@ -8,6 +8,7 @@ import {
   type CompareGroup,
   type CompareSort,
 } from "../trace/compare.ts";
+import { LEFT_OUT, type LeftOut } from "../trace/cost-fit.ts";
 import { STEP_KINDS, type StepKind } from "../trace/profile.ts";
 import { SORT_KEYS, type SortKey } from "../trace/query.ts";
 
@@ -280,5 +281,22 @@ export const COMPARE_OPTIONS: Readonly<Record<keyof CompareOptions, Options>> = 
   },
   limit: { type: "number", default: 20, describe: "rows to show; 0: all" },
   samples: { type: "number", default: 0, describe: "show as many pairs that differ most" },
+  json: JSON_OPTION,
+};
+
+export interface CalibrateOptions {
+  readonly "leave-out": LeftOut;
+  readonly output?: string;
+  readonly json: boolean;
+}
+
+/** Options of `calibrate`. */
+export const CALIBRATE_OPTIONS: Readonly<Record<keyof CalibrateOptions, Options>> = {
+  "leave-out": {
+    choices: LEFT_OUT,
+    default: "kernel",
+    describe: "what constants are not fitted on and then scored on, one after another",
+  },
+  output: { alias: "o", type: "string", describe: "write the database to this JSON file" },
   json: JSON_OPTION,
 };

@@ -1,7 +1,7 @@
 import { printable } from "./printable.ts";
 
-/** Nothing, a signed number, or one with a unit: what `signed` and `percent` give. */
-const NUMBER = /^(0|[+-][\d,]+|[+-]?[\d.]+ %)?$/;
+/** Nothing, a signed number, a decimal, or one with a unit. */
+const NUMBER = /^(0|[+-][\d,]+|-?[\d,]+\.\d+|[+-]?[\d.]+ %)?$/;
 
 /** A table for people: columns padded, numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {

@@ -3,10 +3,12 @@ import { F16_LOWEST, F16_VALUES, roundToF16, toF16 } from "../numerics/f16.ts";
 import { expF32 } from "../numerics/exp.ts";
 import { expTable } from "../numerics/tables.ts";
 import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
-import { busiest, counted, perCall } from "./cost.ts";
+import { busiest, counted, fittedPart, perCall } from "./cost.ts";
+import type { FittedCall } from "./cost.ts";
 import type { CallContext, Kernel, OperandView } from "./kernel.ts";
 import { canonical } from "./values.ts";
 import type { AttentionSoftmaxSpec } from "./spec.ts";
+import type { Target } from "../target/target.ts";
 
 /** Columns of a panel. */
 const PANEL = 16;
@@ -79,27 +81,18 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
   },
 
   cost(spec, invocations, target) {
-    const { rows, keyColumns, paddedKeyColumns } = spec;
-    const rowsOfWorker = busiest(rows, target);
+    const { rows, paddedKeyColumns } = spec;
     if (softmaxForm(spec) !== "wide") {
       // One worker a row, at the wide form's cost of a panel: maximum, normalise, exp, sum.
       const panels = paddedKeyColumns / PANEL;
       const call =
         target.timing.launch +
-        target.timing.cyclesPerBundle * rowsOfWorker * (76 + panels * (48 + 61 + 8 + 26));
+        target.timing.cyclesPerBundle * busiest(rows, target) * (76 + panels * (48 + 61 + 8 + 26));
       return perCall(target, invocations, call, "assumed");
     }
-    // Counted at 8 and 7 rows of 729 in 768 columns; how the rests split over rows and panels is fitted.
-    const logicalPanels = busiest(Math.ceil(keyColumns / PANEL), target);
-    const panels = busiest(paddedKeyColumns / PANEL, target);
-    const maximum = 7 + rows * (22 + 48 * logicalPanels);
-    const combine = 11 + 26 * rowsOfWorker;
-    const weights = 1 + 30 * panels + rows * (43 + (61 + 8 + 26) * panels);
-    const total = 10 + 24 * rowsOfWorker;
-    // The trace shows 13 bundles less at 8 rows and 14 less at 7.
-    const correction = Math.max(0, 21 - rows);
-    const bundles = maximum + combine + weights + total - correction;
-    return counted(target, invocations, bundles, 4, "fitted");
+    const form = softmaxCall(spec, target);
+    const bundles = form.bundles + fittedPart(form, SOFTMAX_CONSTANTS);
+    return counted(target, invocations, bundles, SOFTMAX_LAUNCHES, "fitted");
   },
 
   reference(spec, [scores], output, context) {
@@ -127,6 +120,44 @@ export const attentionSoftmax: Kernel<AttentionSoftmaxSpec> = {
     }
   },
 };
+
+/** Maxima, their combination, weights, their sum. */
+export const SOFTMAX_LAUNCHES = 4;
+
+export type SoftmaxConstant = "call" | "row" | "rowOfWorker" | "panel" | "earlyRow";
+
+/**
+ * Constants of the wide form's time, in bundles, over the four launches. The totals are counted at 8 and 7 rows of
+ * 729 in 768 columns; how they split is fitted to these two.
+ */
+export const SOFTMAX_CONSTANTS: Readonly<Record<SoftmaxConstant, number>> = {
+  call: 7 + 11 + 1 + 10 - 21,
+  row: 22 + 43,
+  rowOfWorker: 26 + 24,
+  /** Of the busiest worker. */
+  panel: 30,
+  /** More a row up to the 21st: the trace shows 13 bundles less than the count at 8 rows and 14 less at 7. */
+  earlyRow: 1,
+};
+
+/** One call of the wide form: the bundles of a panel's row, counted, and the fitted rest. */
+export function softmaxCall(
+  { rows, keyColumns, paddedKeyColumns }: AttentionSoftmaxSpec,
+  target: Target,
+): FittedCall<SoftmaxConstant> {
+  const logicalPanels = busiest(Math.ceil(keyColumns / PANEL), target);
+  const panels = busiest(paddedKeyColumns / PANEL, target);
+  return {
+    bundles: rows * (48 * logicalPanels + (61 + 8 + 26) * panels),
+    counts: {
+      call: 1,
+      row: rows,
+      rowOfWorker: busiest(rows, target),
+      panel: panels,
+      earlyRow: Math.min(rows, 21),
+    },
+  };
+}
 
 function weight(x: number, { rounding, overflow }: CallContext): number {
   return rounding === "exact" ? toF16(expF32(x), overflow) : expTable()[toF16(x, overflow)];

@@ -2,6 +2,7 @@ import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
 import { busiest, counted, perCall } from "./cost.ts";
 import type { Kernel, Operand } from "./kernel.ts";
 import type { CopySpec, FillZeroSpec } from "./spec.ts";
+import type { Target } from "../target/target.ts";
 
 /** Helper that moves a copy, by osmarks/ipu-stack's choice (crates/ipu-codegen/src/copy.rs, tile.rs). */
 export type CopyHelper = "copy_u64" | "copy_strided_u64" | "copy_u32" | "copy_u16";
@@ -58,21 +59,13 @@ export const copy: Kernel<CopySpec> = {
   },
 
   cost(spec, invocations, target) {
-    const { bytes, rows } = spec;
-    const words = bytes / 8;
-    switch (copyHelper(spec)) {
-      case "copy_u64":
-        // Rows too long for one strided call are a call each.
-        return counted(target, invocations * rows, 17 + 2 * busiest(words / rows, target));
-      case "copy_strided_u64":
-        return counted(target, invocations, 24 + busiest(rows, target) * (6 + (6 * words) / rows));
-      // A supervisor loop: load, store and branch a word, and its setup.
-      case "copy_u32":
-        return perCall(target, invocations, 20 + 3 * (bytes / 4), "assumed");
-      // A supervisor loop over pairs of addresses: two loads of addresses, a read-modify-write.
-      case "copy_u16":
-        return perCall(target, invocations, 20 + 8 * (bytes / 2), "assumed");
-    }
+    const calls = countedCalls(spec, target);
+    if (calls) return counted(target, invocations * calls.calls, calls.bundles);
+    // Supervisor loops. By words: load, store and branch, and setup; by halves over pairs of addresses: two loads
+    // of addresses, a read-modify-write.
+    const { bytes } = spec;
+    const call = copyHelper(spec) === "copy_u32" ? 20 + 3 * (bytes / 4) : 20 + 8 * (bytes / 2);
+    return perCall(target, invocations, call, "assumed");
   },
 
   reference({ bytes, rows, sourceStride, outputStride }, [input], output) {
@@ -84,6 +77,25 @@ export const copy: Kernel<CopySpec> = {
     }
   },
 };
+
+/** Calls of the workers that a copy or a fill makes, each of so many bundles; null where no count is known. */
+export function countedCalls(
+  spec: CopySpec | FillZeroSpec,
+  target: Target,
+): { readonly calls: number; readonly bundles: number } | null {
+  const words = spec.bytes / 8;
+  if (spec.kind === "fill-zero") return { calls: 1, bundles: fillBundles(spec.bytes, target) };
+  const { rows } = spec;
+  switch (copyHelper(spec)) {
+    case "copy_u64":
+      // Rows too long for one strided call are a call each.
+      return { calls: rows, bundles: 17 + 2 * busiest(words / rows, target) };
+    case "copy_strided_u64":
+      return { calls: 1, bundles: 24 + busiest(rows, target) * (6 + (6 * words) / rows) };
+    default:
+      return null;
+  }
+}
 
 /** Zeros over `bytes`, a multiple of 8. */
 export const fillZero: Kernel<FillZeroSpec> = {
@@ -102,10 +114,14 @@ export const fillZero: Kernel<FillZeroSpec> = {
   },
 
   cost({ bytes }, invocations, target) {
-    return counted(target, invocations, 15 + busiest(bytes / 8, target));
+    return counted(target, invocations, fillBundles(bytes, target));
   },
 
   reference({ bytes }, _inputs, output) {
     for (let i = 0; i < bytes; i++) output.u8[i] = 0;
   },
 };
+
+function fillBundles(bytes: number, target: Target): number {
+  return 15 + busiest(bytes / 8, target);
+}

@@ -32,3 +32,20 @@ export function perCall(
 ): Cost {
   return { cycles: cycles(timing.sample + Math.round(invocations * call)), origin };
 }
+
+/** What a call's time is made of where constants of it were fitted: whole numbers of each, and counted bundles. */
+export interface FittedCall<Constant extends string> {
+  /** Bundles of the busiest worker, by count. */
+  readonly bundles: number;
+  /** How often each constant comes in. */
+  readonly counts: Readonly<Record<Constant, number>>;
+}
+
+/** The fitted part of a call, in the constants' unit. */
+export function fittedPart<Constant extends string>(
+  { counts }: FittedCall<Constant>,
+  constants: Readonly<Record<Constant, number>>,
+): number {
+  const names = Object.keys(counts) as Constant[];
+  return names.reduce((sum, name) => sum + counts[name] * constants[name], 0);
+}

@@ -4,7 +4,8 @@ import { stochasticBits } from "../numerics/random.ts";
 import { AMP_LEFT, AMP_OUTPUT, AMP_TRANSPOSED_RIGHT } from "../layouts/constructors.ts";
 import { offset } from "../layouts/order.ts";
 import { checkMultiple, checkPositive, shapeMismatch } from "./checks.ts";
-import { busiest, perCall } from "./cost.ts";
+import { busiest, fittedPart, perCall } from "./cost.ts";
+import type { FittedCall } from "./cost.ts";
 import type { CallContext, Kernel, OperandView } from "./kernel.ts";
 import { canonical } from "./values.ts";
 import type { GemmSpec } from "./spec.ts";
@@ -98,30 +99,29 @@ export const gemm: Kernel<GemmSpec> = {
   },
 };
 
+export type GemmConstant =
+  "call" | "standardLoad" | "interleavedLoad" | "columnGroup" | "loneRetained" | "loneColumnGroup";
+
 /**
- * Constants of an f16 GEMM's time. Six of them on the five GEMMs of the recorded trace: they meet all five and
- * are tested by none. Nor do these five tell `call` from the loads: docs/costs.md#gemm says what is open.
+ * Constants of an f16 GEMM's time, in cycles. Six of them on the five GEMMs of the recorded trace: they meet all five
+ * and are tested by none. Nor do these five tell `call` from the loads: docs/costs.md#gemm says what is open.
  */
-const FIT = {
+export const GEMM_CONSTANTS: Readonly<Record<GemmConstant, number>> = {
   /** 158 with the sample of 90 that a recorded duration holds. */
   call: 158 - 90,
-  columnGroup: 18,
   /** Loading a panel of coefficients: 64 loads of 8 bytes and what stands around them. */
   standardLoad: 18796 / 240,
   /** 32 loads of 16 bytes. */
   interleavedLoad: 2488 / 36,
+  columnGroup: 18,
   /** What one row beyond whole sixes saves on two or more: in each retained launch, in each column group. */
-  loneRetained: 2,
-  loneColumnGroup: 1,
+  loneRetained: -2,
+  loneColumnGroup: -1,
 };
 
-/**
- * One call: counted bundles (osmarks/ipu-stack, device/gemm_f16_amp.S) and the fitted rest, to whole
- * rotations of the issue slots, as every duration that the trace shows most often is.
- */
-function f16Cycles(spec: GemmSpec, target: Target): number {
+/** One call of an f16 GEMM: bundles counted from osmarks/ipu-stack, device/gemm_f16_amp.S, and the fitted rest. */
+export function gemmCall(spec: GemmSpec, target: Target): FittedCall<GemmConstant> {
   const busiestRows = busiest(spec.rows, target);
-  const { cyclesPerBundle } = target.timing;
   const { rows, weights } = spec;
   const innerGroups = spec.innerBlock / GROUP;
   const columnGroups = spec.outputColumns / GROUP;
@@ -130,15 +130,28 @@ function f16Cycles(spec: GemmSpec, target: Target): number {
   const next = 17 + 4 * busiestRows + idle;
   const retained = 16 + 4 * busiestRows + idle;
   const retainedLaunches = columnGroups * (innerGroups - 1);
-  const bundles = first + (columnGroups - 1) * next + retainedLaunches * retained;
-  const load = weights === "interleaved" ? FIT.interleavedLoad : FIT.standardLoad;
-  // Seven rows were measured to take this much less than eight: one worker has the second row, not two.
-  const lone =
-    rows % 6 === 1 && rows > 6
-      ? FIT.loneRetained * retainedLaunches + FIT.loneColumnGroup * columnGroups
-      : 0;
-  const rest = FIT.call + load * columnGroups * innerGroups + FIT.columnGroup * columnGroups - lone;
-  return cyclesPerBundle * (bundles + Math.round(rest / cyclesPerBundle));
+  const loads = columnGroups * innerGroups;
+  // Seven rows were measured to take less than eight: one worker has the second row, not two.
+  const isLone = rows % 6 === 1 && rows > 6;
+  return {
+    bundles: first + (columnGroups - 1) * next + retainedLaunches * retained,
+    counts: {
+      call: 1,
+      standardLoad: weights === "standard" ? loads : 0,
+      interleavedLoad: weights === "interleaved" ? loads : 0,
+      columnGroup: columnGroups,
+      loneRetained: isLone ? retainedLaunches : 0,
+      loneColumnGroup: isLone ? columnGroups : 0,
+    },
+  };
+}
+
+/** One call, to whole rotations of the issue slots, as every duration of the trace is. */
+function f16Cycles(spec: GemmSpec, target: Target): number {
+  const { cyclesPerBundle } = target.timing;
+  const call = gemmCall(spec, target);
+  const rest = fittedPart(call, GEMM_CONSTANTS);
+  return cyclesPerBundle * (call.bundles + Math.round(rest / cyclesPerBundle));
 }
 
 /** The compiler's own estimate (osmarks/ipu-stack, crates/ipu-codegen/src/cost.rs), f32 form. */

@@ -1,4 +1,6 @@
+import type { CalibrationDatabase, ModelRow } from "../trace/calibration.ts";
 import type { CompareQuery, Comparison } from "../trace/compare.ts";
+import type { CostFit, LeftOut } from "../trace/cost-fit.ts";
 import type { Inspection } from "../trace/inspect.ts";
 import type { ProfileQuery, QueryResult } from "../trace/query.ts";
 import type { RecoverySummary } from "../trace/recover.ts";
@@ -47,5 +49,20 @@ export interface RecoverReport extends RecoverySummary {
   readonly certainty: { readonly file: string };
   /** Work whose cycles were learned from times that the capture shows. */
   readonly durations: readonly { readonly work: string; readonly cycles: number }[];
+  readonly findings: readonly FindingReport[];
+}
+
+/** What `calibrate` prints as JSON. */
+export interface CalibrateReport {
+  readonly tilesim: string;
+  /** As `--output` writes it. */
+  readonly database: CalibrationDatabase;
+  /** What the cost model says of each measurement of the database. */
+  readonly models: readonly ModelRow[];
+  readonly untimedSamples: number;
+  readonly leftOut: LeftOut;
+  readonly fits: readonly CostFit[];
+  /** The file that the database was written to. */
+  readonly written: string | null;
   readonly findings: readonly FindingReport[];
 }
