@@ -121,7 +121,7 @@ export function missingArgument(
   if (got === undefined || usage === undefined) return null;
   const [name, ...positionals] = usage.split(" ");
   const missing = positionals[Number(got)] ?? "<argument>";
-  return bad(`${name} needs a ${missing.replace(/\W/g, "")}`, `Give it: tilesim ${usage}`);
+  return bad(`${name} needs a ${missing.replace(/[^\w-]/g, "")}`, `Give it: tilesim ${usage}`);
 }
 
 /** Names of the arguments of the command that is named. */

@@ -160,7 +160,7 @@ describe("calibrate refuses", () => {
   });
 
   test.each([
-    ["FILE_UNREADABLE", "-o", "nowhere/database.json"],
+    ["FILE_UNWRITABLE", "-o", "nowhere/database.json"],
     ["BAD_USAGE", "-o", ""],
     ["BAD_USAGE", "-o"],
   ] as const)("%s: %s %s", async (code, ...more) => {

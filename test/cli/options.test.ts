@@ -90,7 +90,7 @@ describe.concurrent("a command line", () => {
     ["BAD_USAGE", "a program that every object has",     "plan constructor",                             /constructor/],
     ["FILE_UNREADABLE", "a profile that is not there",   `replay ${SMALL} profile.capnp`,                /profile.capnp/],
     ["BAD_USAGE", "an argument too few for inspect",     "inspect"],
-    ["BAD_USAGE", "an argument too few for compare",     "compare a.profile",                            /Not enough/],
+    ["BAD_USAGE", "an argument too few for compare",     "compare a.profile",                            /compare needs a profile-b/],
     ["BAD_USAGE", "an argument too many for query",      "query a.profile b.profile"],
     ["BAD_USAGE", "groups of no such kind",              "query a.profile --group-by size",              /--group-by is "size"/],
     ["BAD_USAGE", "groups by metadata of no name",       "query a.profile --group-by metadata:",         /--group-by/],

@@ -232,7 +232,7 @@ describe.concurrent("query", () => {
     const kernel = `\u001b[31mred\n${"k".repeat(500)}`;
     file("odd.profile", writeProfile(recorded(tile(0, 0, [9, work({ kernel })]))));
     const output = await text("query odd.profile");
-    expect(output).toContain("\\u{1b}[31mred\\u{a}kkk");
+    expect(output).toContain("\\u001b[31mred\\u000akkk");
     expect(output).not.toContain("\u001b");
     expect(Math.max(...output.split("\n").map((line) => line.length))).toBeLessThan(300);
   });
