@@ -68,3 +68,11 @@ export interface RepeatStep {
   readonly times: number;
   readonly body: readonly Step[];
 }
+
+/** The steps in the order in which they run, those of repeats each time. */
+export function* executed(steps: readonly Step[]): Generator<ComputeStep | ExchangeStep> {
+  for (const step of steps) {
+    if (step.kind !== "repeat") yield step;
+    else for (let turn = 0; turn < step.times; turn++) yield* executed(step.body);
+  }
+}

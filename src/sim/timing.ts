@@ -1,4 +1,3 @@
-import { assertNever } from "../base/errors.ts";
 import type { KernelCall } from "../kernels/call.ts";
 import { kernelOf } from "../kernels/registry.ts";
 import type { Cost } from "../kernels/kernel.ts";
@@ -8,6 +7,7 @@ import { tileId } from "../base/units.ts";
 import type { Target } from "../target/target.ts";
 import { physicalOf, syncWay } from "../target/topology.ts";
 import { CycleLedger } from "./cycle-ledger.ts";
+import { executed } from "./schedule.ts";
 import type { ExchangeStep, Schedule, Step } from "./schedule.ts";
 
 /**
@@ -148,24 +148,10 @@ export function timeSchedule(
     ends.push(end);
   };
 
-  const run = (steps: readonly Step[]): void => {
-    for (const step of steps) {
-      switch (step.kind) {
-        case "compute":
-          compute(step.calls);
-          break;
-        case "exchange":
-          exchange(step);
-          break;
-        case "repeat":
-          for (let turn = 0; turn < step.times; turn++) run(step.body);
-          break;
-        default:
-          assertNever(step);
-      }
-    }
-  };
-  run(schedule.steps);
+  for (const step of executed(schedule.steps)) {
+    if (step.kind === "compute") compute(step.calls);
+    else exchange(step);
+  }
   ledger.settle();
   ledger.audit();
   return {

@@ -1,7 +1,8 @@
-import { assertNever, InternalError } from "../base/errors.ts";
+import { InternalError } from "../base/errors.ts";
 import type { KernelCall } from "../kernels/call.ts";
 import { ACTIVITY_KINDS } from "../exchange/phase.ts";
-import type { ExchangeStep, Schedule, Step } from "../sim/schedule.ts";
+import { executed } from "../sim/schedule.ts";
+import type { ExchangeStep, Schedule } from "../sim/schedule.ts";
 import type { PhaseTiming, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
 import { physicalTiles } from "../target/topology.ts";
@@ -56,11 +57,11 @@ function stepsOf(schedule: Schedule, timing: Timing, withActivities: boolean): T
   const steps = Array.from({ length: tiles }, (): TimedStep[] => []);
   // Every step counts; a merged sample skips the numbers of the work items that it holds.
   const workItems = new Int32Array(tiles);
-  let executed = 0;
+  let done = 0;
   let phase = 0;
 
   const compute = (calls: readonly KernelCall[]): void => {
-    const ends = timing.ends[executed++];
+    const ends = timing.ends[done++];
     for (const call of calls) {
       const described = describeCall(call);
       for (const tile of call.tiles) {
@@ -72,7 +73,7 @@ function stepsOf(schedule: Schedule, timing: Timing, withActivities: boolean): T
     }
   };
   const exchange = (step: ExchangeStep): void => {
-    const ends = timing.ends[executed++];
+    const ends = timing.ends[done++];
     const timed = timing.phases[phase];
     const number = PHASE_BIT + phase++;
     const { horizons } = timed.schedule;
@@ -88,24 +89,10 @@ function stepsOf(schedule: Schedule, timing: Timing, withActivities: boolean): T
       own.push({ step: { ...described, ...place }, end: ends[tile] });
     }
   };
-  const run = (items: readonly Step[]): void => {
-    for (const step of items) {
-      switch (step.kind) {
-        case "compute":
-          compute(step.calls);
-          break;
-        case "exchange":
-          exchange(step);
-          break;
-        case "repeat":
-          for (let turn = 0; turn < step.times; turn++) run(step.body);
-          break;
-        default:
-          assertNever(step);
-      }
-    }
-  };
-  run(schedule.steps);
+  for (const step of executed(schedule.steps)) {
+    if (step.kind === "compute") compute(step.calls);
+    else exchange(step);
+  }
   return steps;
 }
 
