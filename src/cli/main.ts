@@ -70,6 +70,15 @@ try {
       if (error) throw error;
       const missing = missingArgument(args, commands, message ?? "");
       if (missing !== null) throw missing;
+      const [first] = args;
+      const known = commands.map((usage) => usage.split(" ")[0]);
+      if (first !== undefined && !first.startsWith("-") && !known.includes(first)) {
+        throw new SimError("BAD_USAGE", {
+          what: `there is no command ${printable(first)}`,
+          where: {},
+          fix: `Give ${known.join(", ")}`,
+        });
+      }
       throw new SimError("BAD_USAGE", {
         what: (message ?? "the arguments mean nothing").replace(/\s*\n\s*/g, " "),
         where: {},

@@ -18,7 +18,7 @@ export function printCalibration(report: CalibrateReport): string {
     database.sources
       .map(({ file, sha256 }) => `${printable(file)}, sha256 ${sha256.slice(0, 16)}`)
       .join("\n"),
-    `cycles of one call\n${measurements(report)}`,
+    `cycles of one invocation\n${measurements(report)}`,
     ...report.fits.map((fit) => printFit(fit, report)),
   ];
   if (findings.length > 0) {

@@ -132,7 +132,7 @@ export function printQuery(report: QueryReport): string {
     `${count(report.tileCount)} tiles, ${count(report.matchedSampleCount)}/${count(report.sampleCount)} samples, ` +
       `${count(report.profileSpanCycles)} cycles (${report.profileSpanMs.toFixed(4)} ms)` +
       (report.droppedSampleCount > 0
-        ? `; ${count(report.droppedSampleCount)} samples have no length`
+        ? `; ${count(report.droppedSampleCount)} without times, or before the last tile began`
         : "") +
       (report.atOffset === null ? "" : `; at cycle ${count(report.atOffset)}`),
   ];

@@ -1,5 +1,6 @@
 import type { RecoverReport } from "../report/profile-report.ts";
 import { CERTAINTIES, type Certainty } from "../trace/recover.ts";
+import { printable } from "./printable.ts";
 import { table } from "./table.ts";
 
 /** A recovery for people: what was got, by kind and by how it is known. */
@@ -49,6 +50,9 @@ export function printRecovery(report: RecoverReport): string {
     ...(report.contradictions > 0
       ? [`${report.contradictions} times shown otherwise than their neighbours leave them`, ""]
       : []),
+    ...report.findings
+      .filter(({ severity }) => severity !== "note")
+      .flatMap(({ severity, message }) => [printable(`${severity} ${message}`), ""]),
     `written to ${report.profile.file} (${number(report.profile.bytes)} bytes) and ${report.certainty.file}`,
     "",
   ].join("\n");

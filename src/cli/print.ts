@@ -132,26 +132,30 @@ function printHeld(
 ): string {
   const number = (value: number): string => value.toLocaleString("en-US");
   const share = (part: number): string =>
-    `${((100 * part) / Math.max(1, ends.visible)).toFixed(2)} %`;
+    ends.visible === 0 ? "-" : `${((100 * part) / ends.visible).toFixed(2)} %`;
   const off = ends.kinds.filter(({ worst }) => worst !== 0).slice(0, MOST_KINDS);
   const total = ends.totalErrorPercent === null ? "" : `, total ${percent(ends.totalErrorPercent)}`;
   return [
     `held against ${printable(file)}: ${number(match.matched)} of ${number(match.visible)} steps that it shows are the schedule's, on ${number(match.tiles)} tiles`,
     `ends of ${number(ends.visible)} steps: ${share(ends.exact)} to the cycle, ${share(ends.within12)} within 12, ` +
       `${share(ends.within30)} within 30; median ${ends.medianAbs}, 95 % ${ends.p95Abs}, worst ${ends.worst?.error ?? 0}${total}`,
-    table(
-      ["part", "samples", "recorded", "simulated", "error", "mean", "weighted"],
-      parts.map((part) => [
-        part.part,
-        part.samples,
-        part.recordedCycles,
-        part.predictedCycles,
-        percent(part.errorPercent),
-        percent(part.meanAbsPercent),
-        percent(part.weightedAbsPercent),
-      ]),
-    ),
-    `tile cycles of the ${number(tiles)} tiles whose every time is known; ${number(residualCycles)} are in none of these parts`,
+    ...(parts.length === 0
+      ? []
+      : [
+          table(
+            ["part", "samples", "recorded", "simulated", "error", "mean", "weighted"],
+            parts.map((part) => [
+              part.part,
+              part.samples,
+              part.recordedCycles,
+              part.predictedCycles,
+              percent(part.errorPercent),
+              percent(part.meanAbsPercent),
+              percent(part.weightedAbsPercent),
+            ]),
+          ),
+          `tile cycles of the ${number(tiles)} tiles whose every time is known; ${number(residualCycles)} are in none of these parts`,
+        ]),
     ...(off.length === 0
       ? []
       : [

@@ -48,11 +48,9 @@ export function recordedProfile(file: string, isAsked: boolean): Recorded {
   const { source, profile } = loadProfile(file);
   const sideFile = certaintyFile(file);
   if (!existsSync(sideFile)) return { source, profile, certainty: null, isAsked };
-  const bytes = readBytes(sideFile, MOST_PROFILE_BYTES);
-  const text = new TextDecoder().decode(
-    sideFile.endsWith(".gz") ? inflated(bytes, sideFile) : bytes,
-  );
-  return { source, profile, certainty: parseCertainty(text, sideFile, profile), isAsked };
+  const text = new TextDecoder().decode(plain(sideFile));
+  const sha256 = createHash("sha256").update(plain(file)).digest("hex");
+  return { source, profile, certainty: parseCertainty(text, sideFile, profile, sha256), isAsked };
 }
 
 /** Where `recover` says how each field of a profile is known. */
@@ -62,7 +60,10 @@ export function certaintyFile(profile: string): string {
     : `${profile}.certainty.json`;
 }
 
-function inflated(bytes: Uint8Array, file: string): Uint8Array {
+/** A file's bytes, inflated where its name ends as gzip's do. */
+function plain(file: string): Uint8Array {
+  const bytes = readBytes(file, MOST_PROFILE_BYTES);
+  if (!file.endsWith(".gz")) return bytes;
   try {
     return gunzipSync(bytes, { maxOutputLength: MOST_PROFILE_BYTES });
   } catch (cause) {

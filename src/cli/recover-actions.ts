@@ -55,6 +55,7 @@ export async function recover(options: RecoverArguments): Promise<void> {
     });
     progress.end();
     process.stdout.write(options.json ? `${printableJson(files)}\n` : printRecovery(files));
+    if (files.findings.some(({ severity }) => severity === "error")) process.exitCode = 1;
   } finally {
     progress.end();
   }
@@ -79,15 +80,16 @@ function write(output: string, recovery: Recovery, made: Made): RecoverReport {
     ...summary,
     durations: [...durations].map(([work, cycles]) => ({ work, cycles })),
   };
+  const message = writeProfile(profile);
   const side = {
     format: "tilesim-certainty",
     version: 1,
     ...made,
     letters: CERTAINTIES,
     ...found,
+    profile: { sha256: sha256(message) },
     tileCertainty: certainty,
   };
-  const message = writeProfile(profile);
   const packed = pack(message);
   writeAside(sideFile, pack(`${JSON.stringify(side)}\n`));
   writeAside(output, packed);

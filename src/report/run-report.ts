@@ -177,7 +177,20 @@ function heldOf({ recorded, schedule, timing, target }: RunFacts): Held | null {
 }
 
 function mismatchFindings(held: Held | null): Finding[] {
-  if (!held || held.match.mismatchCount === 0) return [];
+  if (!held) return [];
+  if (held.match.visible === 0 || held.ends.visible === 0) {
+    const lacks = held.match.visible === 0 ? "step" : "sample whose times are known";
+    return [
+      {
+        code: "PROFILE_DIFFERS",
+        severity: "error",
+        what: `the profile has no ${lacks}: nothing could be held against it`,
+        where: {},
+        fix: "Give a profile that has some, as tilesim inspect shows",
+      },
+    ];
+  }
+  if (held.match.mismatchCount === 0) return [];
   const { visible, matched, mismatches } = held.match;
   const [first] = mismatches;
   return [

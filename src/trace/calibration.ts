@@ -103,6 +103,7 @@ export function calibrate(
   let miscounted = 0;
   profiles.forEach(({ source: { file }, profile }, source) => {
     let timed = 0;
+    const before = miscounted;
     for (const { physicalTile, samples } of profile.tiles) {
       if (physicalTile >= target.tiles) {
         throw invalid(
@@ -126,7 +127,9 @@ export function calibrate(
     }
     if (timed === 0) {
       throw invalid(
-        `${file} has no sample of a kernel with a length`,
+        miscounted > before
+          ? `${file}: none of its ${miscounted - before} samples of kernels says how often it was invoked, as a whole number from 1 on`
+          : `${file} has no sample of a kernel with a length`,
         { file },
         "Record it with samples of compute steps, as tilesim inspect shows them",
       );
@@ -326,7 +329,7 @@ function modelRows(
       findings.push({
         code: error.code,
         severity: "warning",
-        what: `${group.key.kernel}, ${work}, has no model value: ${fault.what}`,
+        what: `${[group.key.kernel, work].filter((text) => text !== "").join(", ")} has no model value: ${fault.what}`,
         where: { ...fault.where, kernel: group.key.kernel },
         fix: fault.fix,
       });

@@ -135,7 +135,7 @@ export function inspectProfile(profile: Profile, target: Target): Inspection {
       for (const { kind } of step.activities) activities[kind]++;
     }
   }
-  const findings: Finding[] = [];
+  const findings: Finding[] = disordered(tiles);
   const held = {
     schemaVersion,
     clockHz,
@@ -223,12 +223,39 @@ function summaryOf(spec: RecordedSpec, text: string): string {
 
 function patternTally({ name, ...tally }: NamedTally, findings: Finding[]): PatternTally {
   try {
-    return { text: name, pattern: parseCopyPattern(name), ...tally };
+    const pattern = parseCopyPattern(name);
+    if (pattern.kind === "other") {
+      findings.push({
+        code: "UNKNOWN_KERNEL",
+        severity: "warning",
+        what: `pattern ${JSON.stringify(name.slice(0, 40))} is kept as text: it is none that is known`,
+        where: { field: "pattern", samples: tally.samples },
+        fix: "Its cycles are counted all the same",
+      });
+    }
+    return { text: name, pattern, ...tally };
   } catch (error) {
     const finding = unreadable("pattern", name, error);
     findings.push({ ...finding, where: { ...finding.where, samples: tally.samples } });
     return { text: name, pattern: null, ...tally };
   }
+}
+
+/** Tiles whose samples are not in the order of their steps, or name one twice. */
+function disordered(tiles: readonly TileProfile[]): Finding[] {
+  const wrong = tiles.filter(({ samples }) =>
+    samples.some(({ step }, i) => i > 0 && step.localIndex <= samples[i - 1].step.localIndex),
+  );
+  if (wrong.length === 0) return [];
+  return [
+    {
+      code: "FILE_MALFORMED",
+      severity: "warning",
+      what: `on ${wrong.length} tiles localIndex does not ascend: steps stand twice or out of order, and missing ones cannot be counted`,
+      where: { tile: wrong[0].physicalTile, field: "localIndex" },
+      fix: "Record the profile again",
+    },
+  ];
 }
 
 function unreadable(field: string, text: string, error: unknown): Finding {

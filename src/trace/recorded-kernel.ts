@@ -86,6 +86,10 @@ function moved({ kernel, dimensions }: RecordedKernel): KernelSpec {
   };
   if (pattern.kind === "contiguous") return contiguous;
   if (pattern.kind === "other") throw unknown(`pattern ${pattern.text.slice(0, 40)} is not known`);
+  const lacking = ["rows", "row_bytes", "source_stride", "destination_stride"].filter(
+    (name) => !(name in pattern.fields),
+  );
+  if (lacking.length > 0) throw unknown(`its pattern lacks ${lacking.join(", ")}`);
   const { rows, row_bytes, source_stride, destination_stride } = pattern.fields;
   if (rows * row_bytes !== bytes) {
     throw unknown(`its pattern, rows of ${row_bytes} B, does not make ${bytes} B`);

@@ -121,7 +121,7 @@ export function recoverProfile(
     throw new SimError("FILE_MALFORMED", {
       what: `${file}: ${aligned} of its ${captured.length} characters are what a capture of this schedule shows`,
       where: { file },
-      fix: "Give the program or the schedule that was recorded, and the profile's text as it was saved",
+      fix: "Give the program or the schedule that was recorded, and the profile's text as it was saved: in order, and no part of it twice",
     });
   }
   const gaps = gapsBetween(blocks, message.text, captured);
@@ -151,7 +151,7 @@ export function recoverProfile(
     profile,
     certainty,
     durations: times.inferred.durations,
-    findings: findingsOf(times.inferred, expected),
+    findings: [...lossFindings(times, file), ...findingsOf(times.inferred, expected)],
     summary: {
       tiles: {
         inSchedule: expected.tiles.length,
@@ -332,6 +332,20 @@ function countSteps(
     fields,
     activities,
   };
+}
+
+/** What must not pass for a success. */
+function lossFindings({ some }: { readonly some: readonly boolean[] }, file: string): Finding[] {
+  if (some.some(Boolean)) return [];
+  return [
+    {
+      code: "FILE_MALFORMED",
+      severity: "error",
+      what: `${file} shows no time of any sample: the profile has steps, and no cycles`,
+      where: { file },
+      fix: "Give the profile's text as it was saved: in order, and no part of it twice",
+    },
+  ];
 }
 
 function findingsOf({ contradictions }: InferredTimes, { tiles }: Profile): Finding[] {

@@ -77,7 +77,10 @@ export class SeenBytes {
       const should = text.slice(expected, expectedEnd);
       const does = captured.slice(from, capturedEnd);
       // Unknown bytes are read elsewhere.
-      if (should.includes("\0")) continue;
+      if (should.includes("\0")) {
+        if (does.length > should.length) different += does.length;
+        continue;
+      }
       // The character behind may be half of one that begins here.
       const isSame =
         should.length <= MOST_DIFFERENT &&

@@ -22,7 +22,12 @@ export function shownTimes(
 ): (readonly number[] | null)[][] {
   const lists = listsOf(expected);
   const texts = lists.map((list) => textOf(list, captured, gaps));
-  const highs = highBytes(texts.flatMap((text) => (text ? [text.text] : [])));
+  // What more is shown than the list is long is something else, and would say of other characters that they are common.
+  const highs = highBytes(
+    texts.flatMap((text, i) =>
+      text !== null && text.text.length <= lists[i].end - lists[i].start ? [text.text] : [],
+    ),
+  );
   const pairs = pairsByText();
   return lists.map((list, index) => {
     const pointers = pointersOf(expected, list);

@@ -27,6 +27,7 @@ describe.concurrent("a command line", () => {
     ["BAD_USAGE", "a flag with a value",                 `replay ${SMALL} --json=yes`,                   /--json takes no value/],
     ["BAD_USAGE", "a flag with another value",           `replay ${SMALL} --cycles-only=1`,              /--cycles-only takes no value/],
     ["BAD_USAGE", "an argument too many",                `replay ${SMALL} a b`],
+    ["BAD_USAGE", "a command that there is not",         "simulate a.json",                              /there is no command simulate/],
     ["BAD_USAGE", "an argument too few for plan",        "plan",                                         /plan needs a program/],
     ["BAD_USAGE", "an argument too few for run",         "run --json",                                   /run needs a schedule/],
     ["BAD_USAGE", "two dashes alone",                    `replay ${SMALL} -- x`],

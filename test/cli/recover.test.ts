@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { RecoverReport } from "../../src/report/profile-report.ts";
 import { readProfile } from "../../src/trace/read-profile.ts";
@@ -81,5 +81,27 @@ describe("recover", () => {
     expectRefused(await tilesim(folder, "recover", CAPTURE), "BAD_USAGE");
     expectRefused(await tilesim(folder, "recover missing.txt -o none.profile"), "FILE_UNREADABLE");
     expectRefused(await tilesim(folder, "recover . -o none.profile"), "FILE_UNREADABLE");
+  });
+});
+
+describe("a side file beside a profile", () => {
+  const profile = readFileSync(join(DATA, "siglip-attention.profile.gz"));
+  const side = gunzipSync(readFileSync(join(DATA, "siglip-attention.profile.certainty.json.gz")));
+
+  test.each([
+    ["a letter that means nothing", side.toString().replace(/"endCycle":"r/, '"endCycle":"z')],
+    [
+      "a time that is lost and has a length",
+      side.toString().replace(/"endCycle":"r/, '"endCycle":"l'),
+    ],
+    [
+      "the hash of another profile",
+      side.toString().replace(/("profile":\{"sha256":")\w{8}/, "$100000000"),
+    ],
+    ["half of its text", side.toString().slice(0, side.length / 2)],
+  ])("with %s is refused", async (_, text) => {
+    writeFileSync(join(folder, "side.profile.gz"), profile);
+    writeFileSync(join(folder, "side.profile.certainty.json.gz"), gzipSync(text));
+    expectRefused(await tilesim(folder, "replay side.profile.gz --cycles-only"), "FILE_MALFORMED");
   });
 });

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CODES } from "../../src/base/errors.ts";
 import { VERSION } from "../../src/base/version.ts";
 import type { RunReport } from "../../src/report/run-report.ts";
+import { writeProfile } from "../../src/trace/write-profile.ts";
 import { report, SMALL, SMALL_GEMM, testFolder, tilesim } from "./support.ts";
 
 const folder = testFolder();
@@ -226,6 +227,11 @@ describe.concurrent("the report of", () => {
     expect(held.profile?.file).toBe(BUNDLED);
     expect(held.match?.mismatches.length).toBe(100);
     expect(held.findings).toEqual([expect.objectContaining({ code: "PROFILE_DIFFERS" })]);
+    const nothing = { schemaVersion: 5, clockHz: 1_500_000_000, tiles: [] };
+    writeFileSync(join(folder, "nothing.profile"), writeProfile(nothing));
+    const { code, stdout } = await tilesim(folder, `replay nothing.profile ${SMALL} --cycles-only`);
+    expect(code).toBe(1);
+    expect(stdout).toContain("PROFILE_DIFFERS: the profile has no step");
   });
 
   test("a run for people says the same, with no progress in a pipe", async () => {

@@ -214,11 +214,17 @@ describe("a run held against a profile", () => {
 });
 
 describe("a side file", () => {
-  const tiles = [0, 1].map((physicalTile) => ({ physicalTile, endCycle: "rl", isShown: "yn" }));
-  const file = { format: "tilesim-certainty", version: 1, tileCertainty: tiles };
+  const tiles = [0, 1].map((physicalTile) => ({
+    physicalTile,
+    startCycle: "rr",
+    endCycle: "rd",
+    isShown: "yn",
+  }));
+  const profile = { sha256: "abc" };
+  const file = { format: "tilesim-certainty", version: 1, profile, tileCertainty: tiles };
 
   test("is read with its profile", () => {
-    expect(parseCertainty(JSON.stringify(file), "side", recorded).tiles).toEqual(tiles);
+    expect(parseCertainty(JSON.stringify(file), "side", recorded, "abc").tiles).toEqual(tiles);
   });
 
   test.each([
@@ -233,8 +239,13 @@ describe("a side file", () => {
       "one with other letters",
       JSON.stringify({ ...file, tileCertainty: [tiles[0], { ...tiles[1], endCycle: "R1" }] }),
     ],
+    [
+      "one that knows a time which the profile lacks",
+      JSON.stringify({ ...file, tileCertainty: [tiles[0], { ...tiles[1], endCycle: "rl" }] }),
+    ],
+    ["one of another profile", JSON.stringify({ ...file, profile: { sha256: "abd" } })],
   ])("is refused where it is %s", (_, text) => {
-    expect(() => parseCertainty(text, "side", recorded)).toThrow(
+    expect(() => parseCertainty(text, "side", recorded, "abc")).toThrow(
       expect.objectContaining({ code: "FILE_MALFORMED" }),
     );
   });

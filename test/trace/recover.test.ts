@@ -46,6 +46,22 @@ describe("a profile saved as text", () => {
     },
   );
 
+  test("with a stretch of it twice keeps the times of what stands once", () => {
+    const text = damaged(recorded, []);
+    const half = Math.floor(text.length / 2);
+    const { profile, summary } = recover(text.slice(0, half + 8000) + text.slice(half));
+    expect(summary.tiles.wholeTables).toBeGreaterThan(40);
+    expect(summary.characters.different).toBeGreaterThan(8000);
+    expectTrue(profile, Math.floor(0.5 * summary.steps.inSchedule));
+  });
+
+  test("whose times are all lost is told apart from one that was recovered", () => {
+    const text = damaged(recorded, []).replaceAll(/[\u0080-\uffff]|[^ -~]|[0-9W-Z]{2}/gu, "");
+    const { findings, summary } = recover(text);
+    expect(summary.times.all.read).toBe(0);
+    expect(findings).toContainEqual(expect.objectContaining({ severity: "error" }));
+  });
+
   test("of another program is refused", () => {
     const other = runOf({ tokens: 40, width: 96, heads: 2, headSize: 48, tiles: 12 });
     expect(() => recoverProfile(damaged(recorded, []), other, IPU21, "other")).toThrow(
