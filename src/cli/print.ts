@@ -121,6 +121,27 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
   );
 }
 
+/** Disagreements that are shown; JSON has all of them. */
+const MOST_MISMATCHES = 10;
+
+function printMismatches(mismatches: Match["mismatches"]): string {
+  const shown = mismatches.slice(0, MOST_MISMATCHES);
+  const more = mismatches.length - shown.length;
+  const rows = shown.map(({ physicalTile, step, field, recorded, scheduled }) => [
+    String(physicalTile),
+    String(step),
+    field,
+    shortened(recorded),
+    shortened(scheduled),
+  ]);
+  const text = table(["physical tile", "step", "field", "recorded", "scheduled"], rows);
+  return more === 0 ? text : `${text}\nand ${more.toLocaleString("en-US")} more: see --json`;
+}
+
+function shortened(text: string | null): string | null {
+  return text !== null && text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
 /** How many kinds of steps are shown whose ends are off. */
 const MOST_KINDS = 5;
 
@@ -137,6 +158,7 @@ function printHeld(
   const total = ends.totalErrorPercent === null ? "" : `, total ${percent(ends.totalErrorPercent)}`;
   return [
     `held against ${printable(file)}: ${number(match.matched)} of ${number(match.visible)} steps that it shows are the schedule's, on ${number(match.tiles)} tiles`,
+    ...(match.mismatches.length === 0 ? [] : ["", printMismatches(match.mismatches), ""]),
     `ends of ${number(ends.visible)} steps: ${share(ends.exact)} to the cycle, ${share(ends.within12)} within 12, ` +
       `${share(ends.within30)} within 30; median ${ends.medianAbs}, 95 % ${ends.p95Abs}, worst ${ends.worst?.error ?? 0}${total}`,
     ...(parts.length === 0

@@ -190,7 +190,7 @@ function mismatchFindings(held: Held | null): Finding[] {
       },
     ];
   }
-  if (held.match.mismatchCount === 0) return [];
+  if (held.match.mismatches.length === 0) return [];
   const { visible, matched, mismatches } = held.match;
   const [first] = mismatches;
   return [

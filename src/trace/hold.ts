@@ -23,8 +23,6 @@ export interface Match {
   readonly matched: number;
   /** Steps of the schedule that the profile does not show. */
   readonly hidden: number;
-  readonly mismatchCount: number;
-  /** The first of them. */
   readonly mismatches: readonly Mismatch[];
 }
 
@@ -91,8 +89,6 @@ export interface Held {
   readonly phaseCycles: ReadonlyMap<number, number>;
 }
 
-const MOST_MISMATCHES = 100;
-
 /**
  * Holds a run (`profileOfRun`) against a recorded profile, tile by tile and step by step. A recorded step stands at its
  * `localIndex`; its times are known where it has a length, or as `certainty` says; it is visible unless `certainty`
@@ -144,7 +140,6 @@ class Holder {
   readonly #total: number;
   readonly #runTotal: number;
   readonly #mismatches: Mismatch[] = [];
-  #mismatchCount = 0;
   #visible = 0;
   #matched = 0;
   readonly #errors: number[] = [];
@@ -192,7 +187,6 @@ class Holder {
         visible: this.#visible,
         matched: this.#matched,
         hidden: scheduled - this.#matched,
-        mismatchCount: this.#mismatchCount,
         mismatches: this.#mismatches,
       },
       ends: {
@@ -224,8 +218,6 @@ class Holder {
     const differences = differencesOf(step, own?.step);
     if (differences.length === 0) this.#matched++;
     for (const difference of differences) {
-      this.#mismatchCount++;
-      if (this.#mismatches.length === MOST_MISMATCHES) continue;
       this.#mismatches.push({ physicalTile, step: step.localIndex, ...difference });
     }
   }

@@ -225,7 +225,7 @@ describe.concurrent("the report of", () => {
     expect(asked.code).toBe(1);
     const held = JSON.parse(asked.stdout) as RunReport;
     expect(held.profile?.file).toBe(BUNDLED);
-    expect(held.match?.mismatches.length).toBe(100);
+    expect(held.match?.mismatches.length).toBeGreaterThan(1000);
     expect(held.findings).toEqual([expect.objectContaining({ code: "PROFILE_DIFFERS" })]);
     const nothing = { schemaVersion: 5, clockHz: 1_500_000_000, tiles: [] };
     writeFileSync(join(folder, "nothing.profile"), writeProfile(nothing));
