@@ -47,7 +47,7 @@ export function printReport(report: RunReport, clockHz: number): string {
         ),
     );
   }
-  sections.push(printCycles(report, clockHz));
+  sections.push(printCycles(report, clockHz), printCriticalPath(report.criticalPath));
   if (report.match && report.ends && report.parts) {
     sections.push(printHeld(report.match, report.ends, report.parts, report.profile?.file ?? ""));
   }
@@ -118,6 +118,31 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
   return (
     `total ${total.toLocaleString("en-US")} cycles, ${ms.toFixed(4)} ms at ${clockHz / 1e9} GHz${beside}\n` +
     table(["activity", "cycles a tile", "share"], share)
+  );
+}
+
+function printCriticalPath({ segments, phases, slack }: RunReport["criticalPath"]): string {
+  const rows = segments.map((segment, i) => {
+    const { tile, phase, boundaryCycles, exchangeCycles, workCycles, work } = segment;
+    const [longest] = [...work].sort((a, b) => b.cycles - a.cycles);
+    return [
+      phase === null ? "start" : `phase ${phase}`,
+      String(tile),
+      boundaryCycles,
+      exchangeCycles,
+      workCycles,
+      longest?.kernel ?? null,
+      phases[i]?.median ?? null,
+    ];
+  });
+  const bound = slack.filter((cycles) => cycles === 0).length;
+  return (
+    "what decides the end: the tile that all wait for, from sync to sync\n" +
+    table(
+      ["from", "tile", "boundary", "exchange", "work", "longest work", "others' median slack"],
+      rows,
+    ) +
+    `\n${bound.toLocaleString("en-US")} of ${slack.length.toLocaleString("en-US")} tiles can be no later at some sync`
   );
 }
 

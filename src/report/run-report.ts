@@ -3,6 +3,8 @@ import type { Finding } from "../base/errors.ts";
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Numerics } from "../numerics/rounding.ts";
 import type { HostTensor } from "../sim/host-io.ts";
+import { criticalPath } from "../sim/critical-path.ts";
+import type { CriticalPath } from "../sim/critical-path.ts";
 import type { Schedule, Step } from "../sim/schedule.ts";
 import type { ExchangeOrder, Timing } from "../sim/timing.ts";
 import type { Target } from "../target/target.ts";
@@ -31,6 +33,8 @@ export interface RunReport {
   readonly inputs: readonly { readonly name: string; readonly sha256: string }[];
   readonly outputs: readonly OutputReport[];
   readonly cycles: CyclesReport;
+  /** What decides the end, from the start on: its cycles add up to the total. */
+  readonly criticalPath: CriticalPath;
   /** The recorded profile that the run was held against; null where it was held against none. */
   readonly profile: ProfileSource | null;
   readonly match: Match | null;
@@ -153,6 +157,7 @@ export function runReport(facts: RunFacts): RunReport {
       sha256: sha256(data),
     })),
     cycles: cyclesReport(timing, held),
+    criticalPath: criticalPath(schedule, timing),
     profile: held && facts.recorded ? facts.recorded.source : null,
     match: held?.match ?? null,
     ends: held?.ends ?? null,

@@ -45,6 +45,10 @@ export interface PhaseTiming {
   readonly isPatched: boolean;
   /** When the last tile arrived. */
   readonly arrival: number;
+  /** The tile whose signal came last, the lowest of several; -1: no tiles. */
+  readonly lastTile: number;
+  /** Cycles by which each tile's signal came before the last one: it could have arrived that much later. */
+  readonly slack: Int32Array;
   /** When each tile hears of the release. */
   readonly releases: Int32Array;
 }
@@ -104,20 +108,13 @@ export function timeSchedule(
     ends.push(end);
   };
 
-  /** When the release leaves the root. */
-  const releaseOf = (
-    step: ExchangeStep,
-    { horizons }: PhaseSchedule,
-    isPatched: boolean,
-  ): number => {
+  /** When each tile's signal comes to the root. */
+  const signalsOf = (step: ExchangeStep, isPatched: boolean): Int32Array => {
     const receives = isPatched ? receivesOf(step, tiles) : null;
-    let last = 0;
-    for (let tile = 0; tile < tiles; tile++) {
+    return Int32Array.from(ways, (way, tile) => {
       const patch = receives ? timing.patchPerReceive * receives[tile] : 0;
-      last = Math.max(last, ledger.clock[tile] + patch + ways[tile]);
-    }
-    const mixed = horizons.includes(0) ? timing.mixedBarrier : 0;
-    return last + timing.barrier + (isPatched ? timing.patch : 0) + mixed;
+      return ledger.clock[tile] + patch + way;
+    });
   };
 
   const exchange = (step: ExchangeStep): void => {
@@ -129,7 +126,10 @@ export function timeSchedule(
     }
     const isPatched = shared.has(step);
     const arrival = ledger.elapsed;
-    const released = releaseOf(step, phase, isPatched);
+    const signals = signalsOf(step, isPatched);
+    const last = signals.reduce((most, signal) => Math.max(most, signal), 0);
+    const mixed = phase.horizons.includes(0) ? timing.mixedBarrier : 0;
+    const released = last + timing.barrier + (isPatched ? timing.patch : 0) + mixed;
     const releases = new Int32Array(tiles);
     const end = new Int32Array(tiles);
     for (let tile = 0; tile < tiles; tile++) {
@@ -144,7 +144,9 @@ export function timeSchedule(
       ledger.spend(tile, "exchange", atTurn(start + horizon) - start);
       end[tile] = ledger.clock[tile];
     }
-    phases.push({ step, schedule: phase, isPatched, arrival, releases });
+    const lastTile = signals.indexOf(last);
+    const slack = signals.map((signal) => last - signal);
+    phases.push({ step, schedule: phase, isPatched, arrival, lastTile, slack, releases });
     ends.push(end);
   };
 
