@@ -6,6 +6,7 @@ import { toF16 } from "../numerics/f16.ts";
 import { gaussian } from "../numerics/random.ts";
 import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
 import { checkTensor, type HostTensor } from "../sim/host-io.ts";
+import { occurrences } from "./findings.ts";
 import type { Binding } from "../sim/schedule.ts";
 
 export interface DataOptions {
@@ -176,14 +177,10 @@ function overflowFindings(
   file: string,
 ): Finding[] {
   if (array.dtype === dtype || array.dtype === "f16") return [];
-  let count = 0;
-  let first = -1;
-  array.data.forEach((value, index) => {
+  const { count, first } = occurrences(array.data, (value, index) => {
     const isInfinite =
       dtype === "f16" ? (data[index] & 0x7fff) === 0x7c00 : !Number.isFinite(data[index]);
-    if (!Number.isFinite(value) || !isInfinite) return;
-    count++;
-    if (first < 0) first = index;
+    return Number.isFinite(value) && isInfinite;
   });
   if (count === 0) return [];
   return [

@@ -2,17 +2,27 @@ import type { Finding } from "../base/errors.ts";
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { HostTensor } from "../sim/host-io.ts";
 
+/** How many elements are of a kind, and the index of the first; -1: none. */
+export function occurrences(
+  data: ArrayLike<number>,
+  isOne: (element: number, index: number) => boolean,
+): { readonly count: number; readonly first: number } {
+  let count = 0;
+  let first = -1;
+  for (let index = 0; index < data.length; index++) {
+    if (!isOne(data[index], index)) continue;
+    count++;
+    if (first < 0) first = index;
+  }
+  return { count, first };
+}
+
 /** A warning for each output with infinities or NaN. */
 export function nonFiniteFindings(outputs: ReadonlyMap<string, HostTensor>): Finding[] {
   return [...outputs].flatMap(([name, { data, dtype }]): Finding[] => {
-    let count = 0;
-    let first = -1;
-    data.forEach((element, index) => {
-      const isFinite = dtype === "f16" ? (element & 0x7c00) !== 0x7c00 : Number.isFinite(element);
-      if (isFinite) return;
-      count++;
-      if (first < 0) first = index;
-    });
+    const { count, first } = occurrences(data, (element) =>
+      dtype === "f16" ? (element & 0x7c00) === 0x7c00 : !Number.isFinite(element),
+    );
     if (count === 0) return [];
     return [
       {

@@ -1,7 +1,7 @@
 import type { CalibrateReport } from "../report/profile-report.ts";
 import type { CostFit } from "../trace/cost-fit.ts";
 import { printable } from "./printable.ts";
-import { percent, table } from "./table.ts";
+import { count, percent, table } from "./table.ts";
 import type { Cell } from "./table.ts";
 
 /** Most rows of a table, and letters of a cell. JSON has all. */
@@ -121,8 +121,4 @@ function decimal(value: number): Cell {
 
 function rest(all: number): string {
   return all > MOST_ROWS ? `\n... and ${count(all - MOST_ROWS)} more` : "";
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

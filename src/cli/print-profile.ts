@@ -8,7 +8,7 @@ import type { Sides } from "../trace/compare.ts";
 import type { PhaseSummary } from "../trace/exchange-summary.ts";
 import { phaseKey } from "../trace/step-names.ts";
 import { printable } from "./printable.ts";
-import { percent, signed, table } from "./table.ts";
+import { count, percent, signed, table } from "./table.ts";
 import type { Cell } from "./table.ts";
 
 /** Longest name in a table: two kernels, one instead of the other, fit. JSON has them whole. */
@@ -278,10 +278,6 @@ function heading(version: string, source: ProfileSource): string {
 
 function nameOf({ file, sha256, bytes }: ProfileSource): string {
   return `${printable(file)} (${count(bytes)} bytes, sha256 ${sha256.slice(0, 16)})`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 function percentOf({ a, difference }: CompareReport["elapsedCycles"]): string {

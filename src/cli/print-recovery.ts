@@ -1,7 +1,7 @@
 import type { RecoverReport } from "../report/profile-report.ts";
 import { CERTAINTIES, type Certainty } from "../trace/recover.ts";
 import { printable } from "./printable.ts";
-import { table } from "./table.ts";
+import { count, table } from "./table.ts";
 
 /** A recovery for people: what was got, by kind and by how it is known. */
 export function printRecovery(report: RecoverReport): string {
@@ -16,13 +16,13 @@ export function printRecovery(report: RecoverReport): string {
     `${report.program} on ${report.target}: ${tiles.recovered} of ${tiles.inSchedule} tiles, ` +
       `${tiles.wholeTables} with the list of their times whole, ${tiles.partTables} with a part of it`,
     "",
-    `characters  ${number(characters.captured)} captured of ${number(characters.expected)}: ` +
-      `${number(characters.aligned + characters.explained)} where the schedule puts them, ` +
-      `${number(characters.times)} of times, ${number(characters.different)} others`,
+    `characters  ${count(characters.captured)} captured of ${count(characters.expected)}: ` +
+      `${count(characters.aligned + characters.explained)} where the schedule puts them, ` +
+      `${count(characters.times)} of times, ${count(characters.different)} others`,
     `times       ${share(known, all)} of whole lists known`,
-    `steps       ${number(steps.shown)} shown and laid at their places, ${number(steps.textRead)} with all their text; ` +
-      `${number(steps.recovered)} of ${number(steps.inSchedule)} in the profile`,
-    `activities  ${number(activities.read)} read, ${number(activities.inferred)} as scheduled, ${number(activities.lost)} lost`,
+    `steps       ${count(steps.shown)} shown and laid at their places, ${count(steps.textRead)} with all their text; ` +
+      `${count(steps.recovered)} of ${count(steps.inSchedule)} in the profile`,
+    `activities  ${count(activities.read)} read, ${count(activities.inferred)} as scheduled, ${count(activities.lost)} lost`,
     "",
     table(
       ["times", "of whole lists", "share", "of all lists"],
@@ -53,7 +53,7 @@ export function printRecovery(report: RecoverReport): string {
     ...report.findings
       .filter(({ severity }) => severity !== "note")
       .flatMap(({ severity, message }) => [printable(`${severity} ${message}`), ""]),
-    `written to ${report.profile.file} (${number(report.profile.bytes)} bytes) and ${report.certainty.file}`,
+    `written to ${report.profile.file} (${count(report.profile.bytes)} bytes) and ${report.certainty.file}`,
     "",
   ].join("\n");
 }
@@ -61,8 +61,4 @@ export function printRecovery(report: RecoverReport): string {
 /** A kernel's name and its element counts, without the specification between them. */
 function shortened(work: string): string {
   return work.replace(/,Planned\(.*\),(?=[\d,]*$)/, ",");
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }

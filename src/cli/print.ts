@@ -3,7 +3,7 @@ import type { Finding } from "../base/errors.ts";
 import type { PartsReport, RunReport } from "../report/run-report.ts";
 import type { Ends, Match } from "../trace/hold.ts";
 import { printable } from "./printable.ts";
-import { percent, signed, table } from "./table.ts";
+import { count, percent, signed, table } from "./table.ts";
 
 /** A run report as text for people. */
 export function printReport(report: RunReport, clockHz: number): string {
@@ -107,16 +107,14 @@ function printCycles({ cycles, tiles }: RunReport, clockHz: number): string {
   const { total, recorded, errorPercent, tileCycles } = cycles;
   const ms = (1000 * total) / clockHz;
   const beside =
-    recorded === null
-      ? ""
-      : `; measured ${recorded.toLocaleString("en-US")} (${percent(errorPercent)})`;
+    recorded === null ? "" : `; measured ${count(recorded)} (${percent(errorPercent)})`;
   const share = Object.entries(tileCycles).map(([activity, sum]): [string, number, string] => [
     activity,
     Math.round(sum / tiles),
     `${((100 * sum) / Math.max(1, total * tiles)).toFixed(1)} %`,
   ]);
   return (
-    `total ${total.toLocaleString("en-US")} cycles, ${ms.toFixed(4)} ms at ${clockHz / 1e9} GHz${beside}\n` +
+    `total ${count(total)} cycles, ${ms.toFixed(4)} ms at ${clockHz / 1e9} GHz${beside}\n` +
     table(["activity", "cycles a tile", "share"], share)
   );
 }
@@ -142,7 +140,7 @@ function printCriticalPath({ segments, phases, slack }: RunReport["criticalPath"
       ["from", "tile", "boundary", "exchange", "work", "longest work", "others' median slack"],
       rows,
     ) +
-    `\n${bound.toLocaleString("en-US")} of ${slack.length.toLocaleString("en-US")} tiles can be no later at some sync`
+    `\n${count(bound)} of ${count(slack.length)} tiles can be no later at some sync`
   );
 }
 
@@ -160,7 +158,7 @@ function printMismatches(mismatches: Match["mismatches"]): string {
     shortened(scheduled),
   ]);
   const text = table(["physical tile", "step", "field", "recorded", "scheduled"], rows);
-  return more === 0 ? text : `${text}\nand ${more.toLocaleString("en-US")} more: see --json`;
+  return more === 0 ? text : `${text}\nand ${count(more)} more: see --json`;
 }
 
 function shortened(text: string | null): string | null {
@@ -176,15 +174,14 @@ function printHeld(
   { tiles, parts, residualCycles }: PartsReport,
   file: string,
 ): string {
-  const number = (value: number): string => value.toLocaleString("en-US");
   const share = (part: number): string =>
     ends.visible === 0 ? "-" : `${((100 * part) / ends.visible).toFixed(2)} %`;
   const off = ends.kinds.filter(({ worst }) => worst !== 0).slice(0, MOST_KINDS);
   const total = ends.totalErrorPercent === null ? "" : `, total ${percent(ends.totalErrorPercent)}`;
   return [
-    `held against ${printable(file)}: ${number(match.matched)} of ${number(match.visible)} steps that it shows are the schedule's, on ${number(match.tiles)} tiles`,
+    `held against ${printable(file)}: ${count(match.matched)} of ${count(match.visible)} steps that it shows are the schedule's, on ${count(match.tiles)} tiles`,
     ...(match.mismatches.length === 0 ? [] : ["", printMismatches(match.mismatches), ""]),
-    `ends of ${number(ends.visible)} steps: ${share(ends.exact)} to the cycle, ${share(ends.within12)} within 12, ` +
+    `ends of ${count(ends.visible)} steps: ${share(ends.exact)} to the cycle, ${share(ends.within12)} within 12, ` +
       `${share(ends.within30)} within 30; median ${ends.medianAbs}, 95 % ${ends.p95Abs}, worst ${ends.worst?.error ?? 0}${total}`,
     ...(parts.length === 0
       ? []
@@ -201,7 +198,7 @@ function printHeld(
               percent(part.weightedAbsPercent),
             ]),
           ),
-          `tile cycles of the ${number(tiles)} tiles whose every time is known; ${number(residualCycles)} are in none of these parts`,
+          `tile cycles of the ${count(tiles)} tiles whose every time is known; ${count(residualCycles)} are in none of these parts`,
         ]),
     ...(off.length === 0
       ? []

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { SimError } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
 import { readBytes } from "../io/files.ts";
 import type { ProfileSource } from "../report/profile-report.ts";
 import type { Recorded } from "../report/run-report.ts";
@@ -24,12 +24,17 @@ export interface LoadedProfile {
  * @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED`
  */
 export function loadProfile(file: string): LoadedProfile {
-  const bytes = readBytes(file, MOST_PROFILE_BYTES);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return {
-    source: { file, sha256, bytes: bytes.length },
-    profile: readProfile(bytes, file),
-  };
+  return parsedProfile(file, readBytes(file, MOST_PROFILE_BYTES));
+}
+
+function parsedProfile(file: string, bytes: Uint8Array): LoadedProfile {
+  return { source: sourceOf(file, bytes), profile: readProfile(bytes, file) };
+}
+
+/** What a report says of a file: its content as it is, packed or not. */
+export function sourceOf(file: string, content: Uint8Array | string): ProfileSource {
+  const bytes = typeof content === "string" ? Buffer.byteLength(content) : content.length;
+  return { file, sha256: sha256(content), bytes };
 }
 
 /** A profile of the package, by its name. */
@@ -45,12 +50,13 @@ export function bundledProfile(name: string): Recorded {
  * @throws SimError `FILE_UNREADABLE`, `FILE_MALFORMED`
  */
 export function recordedProfile(file: string, isAsked: boolean): Recorded {
-  const { source, profile } = loadProfile(file);
+  const bytes = readBytes(file, MOST_PROFILE_BYTES);
+  const { source, profile } = parsedProfile(file, bytes);
   const sideFile = certaintyFile(file);
   if (!existsSync(sideFile)) return { source, profile, certainty: null, isAsked };
-  const text = new TextDecoder().decode(plain(sideFile));
-  const sha256 = createHash("sha256").update(plain(file)).digest("hex");
-  return { source, profile, certainty: parseCertainty(text, sideFile, profile, sha256), isAsked };
+  const side = new TextDecoder().decode(plain(sideFile, readBytes(sideFile, MOST_PROFILE_BYTES)));
+  const certainty = parseCertainty(side, sideFile, profile, sha256(plain(file, bytes)));
+  return { source, profile, certainty, isAsked };
 }
 
 /** Where `recover` says how each field of a profile is known. */
@@ -61,8 +67,7 @@ export function certaintyFile(profile: string): string {
 }
 
 /** A file's bytes, inflated where its name ends as gzip's do. */
-function plain(file: string): Uint8Array {
-  const bytes = readBytes(file, MOST_PROFILE_BYTES);
+function plain(file: string, bytes: Uint8Array): Uint8Array {
   if (!file.endsWith(".gz")) return bytes;
   try {
     return gunzipSync(bytes, { maxOutputLength: MOST_PROFILE_BYTES });

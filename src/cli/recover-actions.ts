@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { sha256 } from "../base/hash.ts";
 import { VERSION } from "../base/version.ts";
 import { readBytes, writeAside } from "../io/files.ts";
 import { findingReport } from "../report/finding-report.ts";
@@ -16,7 +16,7 @@ import { loadSchedule, planned } from "./actions.ts";
 import type { LoadedSchedule } from "./actions.ts";
 import type { RecoverOptions } from "./options.ts";
 import { rejectOverwrites } from "./overwrites.ts";
-import { certaintyFile } from "./profile-file.ts";
+import { certaintyFile, sourceOf } from "./profile-file.ts";
 import { printRecovery } from "./print-recovery.ts";
 import { printableJson } from "./printable.ts";
 import { programFiles, rejectUnread } from "./programs.ts";
@@ -50,7 +50,7 @@ export async function recover(options: RecoverArguments): Promise<void> {
       tilesim: VERSION,
       target: IPU21.name,
       program: schedule.program,
-      capture: { file: options.capture, sha256: sha256(bytes), bytes: bytes.length },
+      capture: sourceOf(options.capture, bytes),
       schedule: { sha256: sha256(scheduleText) },
     });
     progress.end();
@@ -95,13 +95,9 @@ function write(output: string, recovery: Recovery, made: Made): RecoverReport {
   writeAside(output, packed);
   return {
     ...made,
-    profile: { file: output, sha256: sha256(packed), bytes: packed.length },
+    profile: sourceOf(output, packed),
     certainty: { file: sideFile },
     ...found,
     findings: findings.map(findingReport),
   };
-}
-
-function sha256(data: Uint8Array | string): string {
-  return createHash("sha256").update(data).digest("hex");
 }

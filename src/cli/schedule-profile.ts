@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { readBytes } from "../io/files.ts";
 import { parseSchedule } from "../sim/schedule-file.ts";
 import { timeSchedule } from "../sim/timing.ts";
 import { validateSchedule } from "../sim/validate.ts";
 import { IPU21 } from "../target/ipu21.ts";
 import { profileOfRun } from "../trace/run-profile.ts";
+import { sourceOf } from "./profile-file.ts";
 import type { LoadedProfile } from "./profile-file.ts";
 import { MOST_FILE_BYTES } from "./programs.ts";
 
@@ -18,11 +18,7 @@ export function profileOfSchedule(file: string): LoadedProfile {
   const schedule = parseSchedule(new TextDecoder().decode(bytes), file);
   validateSchedule(schedule, IPU21);
   return {
-    source: {
-      file,
-      sha256: createHash("sha256").update(bytes).digest("hex"),
-      bytes: bytes.length,
-    },
+    source: sourceOf(file, bytes),
     profile: profileOfRun(schedule, timeSchedule(schedule, IPU21), IPU21),
   };
 }

@@ -30,13 +30,18 @@ export type Cell = string | number | null;
 function format(cell: Cell): string {
   if (cell === null) return "-";
   if (typeof cell === "string") return printable(cell);
-  return Number.isInteger(cell) ? cell.toLocaleString("en-US") : cell.toPrecision(4);
+  return Number.isInteger(cell) ? count(cell) : cell.toPrecision(4);
+}
+
+/** A whole number as people read it. */
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
 }
 
 /** A whole number with its sign. */
 export function signed(value: number | null): string | null {
   if (value === null) return null;
-  return `${value > 0 ? "+" : ""}${value.toLocaleString("en-US")}`;
+  return `${value > 0 ? "+" : ""}${count(value)}`;
 }
 
 /** A signed percentage, two digits. */

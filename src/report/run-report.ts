@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../base/hash.ts";
 import type { Finding } from "../base/errors.ts";
 import type { AccuracyReport } from "../check/accuracy.ts";
 import type { Numerics } from "../numerics/rounding.ts";
@@ -255,13 +255,6 @@ function cyclesReport(timing: Timing, held: Held | null): CyclesReport {
 /** Signed: positive where the simulated value is the larger. */
 function errorPercent(simulated: number, recorded: number | null): number | null {
   return recorded === null ? null : (100 * (simulated - recorded)) / recorded;
-}
-
-function sha256(data: Uint16Array | Float32Array | string): string {
-  const hash = createHash("sha256");
-  if (typeof data === "string") hash.update(data);
-  else hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  return hash.digest("hex");
 }
 
 /** The steps of a schedule, those of repeats once. */

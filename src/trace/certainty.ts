@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { SimError } from "../base/errors.ts";
+import { parseJson } from "../base/json.ts";
 import type { Profile } from "./profile.ts";
 import type { TileCertainty } from "./recover.ts";
 
@@ -35,25 +36,14 @@ export function parseCertainty(
   { tiles }: Profile,
   sha256: string,
 ): Certainty {
+  const { profile, tileCertainty } = parseJson(text, SCHEMA, file);
   const fail = (what: string, field: string): SimError =>
     new SimError("FILE_MALFORMED", {
       what: `${file}: ${what}`,
-      where: field === "" ? { file } : { file, field },
+      where: { file, field },
       fix: "Take the file that recover wrote beside the profile, or move it away",
     });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw fail("it is no JSON", "");
-  }
-  const result = v.safeParse(SCHEMA, json);
-  if (!result.success) {
-    const [issue] = result.issues;
-    throw fail(issue.message, v.getDotPath(issue) ?? "");
-  }
-  const { tileCertainty } = result.output;
-  if (result.output.profile.sha256 !== sha256) {
+  if (profile.sha256 !== sha256) {
     throw fail("it is the side file of another profile", "profile.sha256");
   }
   const isOf =

@@ -47,8 +47,8 @@ export interface InferredTimes {
 const MOST_PAIRS = 4096;
 /** Samples that must show a length of work. */
 const FEWEST_WITNESSES = 2;
-/** Turns of learning lengths and fixing times; each can only add. */
-const TURNS = 4;
+/** Passes of learning lengths and fixing times; each can only add. */
+const PASSES = 4;
 
 /** Boundaries tied to each other by work of known length: boundary `first + i` lies `offsets[i]` behind the first. */
 interface Chain {
@@ -67,18 +67,17 @@ export function inferTimes(shown: readonly ShownTile[], contexts: number): Infer
   const turn = turnOf(shown, contexts);
   const tiles = turn === null ? shown : shown.map((tile) => onTurn(tile, turn, contexts));
   const durations = new Map<string, number>();
-  let known = tiles.map(({ candidates }) => candidates.map(single));
+  let byDuration = tiles.map(({ candidates }) => candidates.map(single));
   let contradictions: { tile: number; boundary: number }[] = [];
-  for (let turn = 0; turn < TURNS; turn++) {
-    learnDurations(tiles, known, durations);
+  for (let pass = 0; pass < PASSES; pass++) {
+    learnDurations(tiles, byDuration, durations);
     contradictions = [];
-    known = tiles.map((tile, index) => {
+    byDuration = tiles.map((tile, index) => {
       const { times, contradicting } = fixChains(tile, durations);
       contradictions.push(...contradicting.map((boundary) => ({ tile: index, boundary })));
       return times;
     });
   }
-  const byDuration = known;
   const byPhase = fixByPhases(tiles, byDuration, durations);
   const origin = (tile: number, boundary: number): TimeOrigin => {
     if (byPhase[tile][boundary] === null) return "lost";

@@ -47,3 +47,9 @@ function asText(bytes: Uint8Array): string {
   }
   return out.join("");
 }
+
+/** Numbers from 0 to 1 (Park and Miller). */
+export function generator(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}

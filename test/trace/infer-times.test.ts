@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { inferTimes } from "../../src/trace/infer-times.ts";
 import type { ShownStep, ShownTile } from "../../src/trace/infer-times.ts";
 import { readProfile } from "../../src/trace/read-profile.ts";
+import { generator } from "./damage.ts";
 
 const CONTEXTS = 6;
 const work = (key: string): ShownStep => ({ isPhase: false, key, horizon: 0 });
@@ -116,10 +117,4 @@ function hidden(time: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) =>
     count === 32 ? time - low + i : rest + (i % 32) + 256 * Math.floor(i / 32),
   );
-}
-
-/** Numbers from 0 to 1 (Park and Miller). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }

@@ -13,7 +13,7 @@ import { recoverProfile } from "../../src/trace/recover.ts";
 import type { Recovery } from "../../src/trace/recover.ts";
 import { profileOfRun } from "../../src/trace/run-profile.ts";
 import { writeProfile } from "../../src/trace/write-profile.ts";
-import { damaged, onTurns } from "./damage.ts";
+import { damaged, generator, onTurns } from "./damage.ts";
 
 const ORIGIN = 0x32_57_3b_2f;
 const small = runOf({ tokens: 100, width: 144, heads: 4, headSize: 72, tiles: 60 });
@@ -134,12 +134,6 @@ function recover(text: string): Recovery {
 function runOf(shape: Parameters<typeof siglipAttention>[0]): Profile {
   const schedule = plan(siglipAttention(shape), IPU21);
   return profileOfRun(schedule, timeSchedule(schedule, IPU21), IPU21);
-}
-
-/** Numbers from 0 to 1 (Park and Miller). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
 describe("the capture of the SigLIP attention block", () => {
